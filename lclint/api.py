@@ -1,0 +1,208 @@
+"""lclint from Python: what the command line calls, and one line before ``pretrain(cfg)``.
+
+    report = lclint.check("run.yaml", gpu="h100", gpus=256)
+    report = lclint.check(cfg, gpus=256)                      # a ConfigContainer, or nested mappings
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from lclint.config import build
+from lclint.config.run import Run
+from lclint.core.errors import InputError, LclintError
+from lclint.core.finding import FileReport, Record, Report, Undecided
+from lclint.core.options import Options
+from lclint.engine import rules as ruleset
+from lclint.engine.evaluate import describe, evaluate
+from lclint.engine.rules import RuleSet
+from lclint.facts import everything
+from lclint.facts.context import Facts
+from lclint.sources import document as documents
+from lclint.sources import files
+from lclint.sources.document import Document
+
+everything.load()
+
+STDIN = "-"
+
+
+class Applied(Record):
+    """What fixing did to one file: its text before and after, and which fixes were taken back and why."""
+
+    __slots__ = ("path", "before", "after", "notes")
+    path: str
+    before: str
+    after: str
+    notes: list[str]
+
+
+def check(config: Any, **options: Any) -> Report:
+    """Check one config: a path, nested mappings, or a ConfigContainer object.
+
+    ``options`` are the fields of ``lclint.core.options.Options``: gpu, gpus, sets, env, base and so on.
+    Raises LclintError when the input cannot be read or the options name something that does not exist.
+    """
+    chosen = Options(**options)
+    rules = load_rules(chosen)
+    if isinstance(config, (str, bytes)) or hasattr(config, "__fspath__"):
+        return check_paths([os.fsdecode(config)], chosen)
+    if not isinstance(config, dict):
+        from lclint.config.objects import as_mapping
+
+        config = as_mapping(config)
+        if not isinstance(config, dict):
+            raise InputError(f"cannot check a {type(config).__name__}", hint="give a path, a mapping or a ConfigContainer")
+    return Report(files=[check_run(build.from_mapping(config, chosen), rules)])
+
+
+def load_rules(options: Options) -> RuleSet:
+    """The rules that these options select. Raises RuleError and UsageError."""
+    rules = ruleset.load(options.rules)
+    if options.select or options.ignore or options.extend_select:
+        rules = rules.select(options.select, options.ignore, options.extend_select)
+    return rules
+
+
+def check_paths(paths: list[str], options: Options) -> Report:
+    """Check files, folders and globs; ``-`` is standard input; no path checks the overrides alone.
+
+    Raises LclintError.
+    """
+    return _each(paths, options, lambda document, base, rules: _check(document, options, base, rules))
+
+
+def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]]:
+    """Fix files: the report after it, and what changed. Writes when ``options.fix`` is set.
+
+    Raises LclintError; a file that changed while it was being checked is not written.
+    """
+    from lclint.fixes.rounds import fix_text
+
+    applied: list[Applied] = []
+
+    def fix(document: Document, base: Document | None, rules: RuleSet) -> FileReport | str:
+        first = _check(document, options, base, rules)
+        if isinstance(first, str):
+            return first
+
+        def recheck(text: str) -> FileReport:
+            report = _check(documents.load(text.encode("utf-8", "surrogatepass"), document.path), options, base, rules)
+            return first if isinstance(report, str) else report
+
+        after, report, notes = fix_text(document.text, recheck, options.unsafe_fixes)
+        if after != document.text or notes:
+            applied.append(Applied(path=document.path, before=document.text, after=after, notes=notes))
+        if after != document.text and options.fix:
+            mark = b"\xef\xbb\xbf" if document.bom else b""
+            if document.path == (options.stdin_filename or "<stdin>"):
+                sys.stdout.write(after)
+            else:
+                files.write_atomic(document.path, mark + after.encode(), mark + document.text.encode())
+        return report
+
+    return _each(paths, options, fix), applied
+
+
+def _each(paths: list[str], options: Options, work: Any) -> Report:
+    rules = load_rules(options)
+    base = None
+    if options.base is not None:
+        base = documents.load(files.read(options.base), options.base)
+    report = Report()
+    if not paths:
+        report.files.append(check_run(build.from_overrides(options), rules))
+    many = len(paths) > 1
+    for path in paths:
+        if path == STDIN:
+            data = sys.stdin.buffer.read(files.CONFIG_LIMIT + 1)
+            result = work(documents.load(data, options.stdin_filename or "<stdin>"), base, rules)
+            _add(report, options.stdin_filename or "<stdin>", result)
+            continue
+        for found in files.find([path]):
+            try:
+                result = work(documents.load(files.read(found), found), base, rules)
+            except InputError:
+                if not many and found == path:
+                    raise
+                raise
+            _add(report, found, result)
+    return report
+
+
+def _add(report: Report, path: str, result: FileReport | str) -> None:
+    if isinstance(result, str):
+        report.skipped[path] = result
+    else:
+        report.files.append(result)
+
+
+def _check(document: Document, options: Options, base: Document | None, rules: RuleSet) -> FileReport | str:
+    """The report of one document, or why it is not a Megatron Bridge config."""
+    run, reason = build.from_document(document, options, base)
+    return reason if run is None else check_run(run, rules)
+
+
+def test_rules(folder: str) -> list[Any]:
+    """Run the examples of the rules under ``folder``: the shipped rules' own, or a user's. Raises RuleError."""
+    from lclint.engine import examples, rulefile
+
+    shipped = ruleset.load()
+    own = folder if folder.endswith((".yaml", ".yml")) else None
+    inside = os.path.realpath(folder).startswith(os.path.realpath(rulefile.shipped("rules")))
+    rules = shipped if inside else ruleset.load([os.path.dirname(folder) if own else folder])
+
+    def check_text(text: str, given: dict[str, Any]) -> FileReport | str:
+        options = Options(
+            gpu=given.get("gpu"),
+            gpus=given.get("gpus"),
+            gpus_per_node=given.get("gpus_per_node"),
+            sets=given.get("set", []),
+            env={name: str(value) for name, value in given.get("env", {}).items()},
+            env_complete=given.get("env_complete", False),
+            te_version=given.get("te_version"),
+            torch_version=given.get("torch_version"),
+            bridge_version=given.get("bridge_version"),
+        )
+        base = documents.load(given["base"].encode(), "base.yaml") if "base" in given else None
+        return _check(documents.load(text.encode(), "example.yaml"), options, base, rules)
+
+    return examples.run(folder, check_text)
+
+
+def check_run(run: Run, rules: RuleSet) -> FileReport:
+    """Check one run against the rules: findings with their fixes, what could not be decided, what was suppressed."""
+    facts = Facts(run)
+    undecided: list[Undecided] = []
+    hits = evaluate(rules, facts, undecided=undecided)
+    for hit in hits:
+        describe(hit, facts)
+    kept = hits
+    if run.document is not None and "lclint:" in run.document.text:
+        from lclint.engine.suppress import suppressed
+
+        kept = [hit for hit in hits if not suppressed(hit, run.document)]
+    if kept:
+        from lclint.fixes.attach import attach
+
+        attach(run, facts, rules, kept)
+    findings = [hit.finding for hit in kept if hit.finding is not None]
+    findings.sort(key=lambda f: (f.place.line or 0, f.place.column or 0, f.rule, f.case))
+    gpus = facts["cluster.gpus"]
+    gpu = facts["gpu.name"]
+    return FileReport(
+        path=run.path,
+        kind=run.kind,
+        bridge_version=run.release,
+        gpu=gpu if isinstance(gpu, str) else None,
+        gpus=gpus if isinstance(gpus, int) else None,
+        findings=findings,
+        undecided=undecided,
+        suppressed=len(hits) - len(kept),
+        text=run.document.text if run.document is not None else None,
+    )
+
+
+__all__ = ["Applied", "LclintError", "check", "check_paths", "check_run", "fix_paths", "load_rules", "test_rules"]

@@ -1,0 +1,1 @@
+"""The command line: argv in, calls and exit codes out."""

@@ -1,0 +1,151 @@
+"""``lclint check``: findings and patches for config files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lclint.cli import output, shared
+from lclint.cli.errors import note
+from lclint.core.errors import LclintError, UsageError
+from lclint.core.finding import SEVERITIES, Report
+from lclint.core.options import Options
+
+if TYPE_CHECKING:
+    from lclint.api import Applied
+
+STDIN = "-"
+
+
+@click.command(short_help="Find what is wrong in configs, and fix it.")
+@click.argument("paths", nargs=-1, metavar="[PATH|-]...")
+@shared.config_options
+@shared.rule_options
+@click.option("--fix", is_flag=True, help="Apply the safe fixes to the files.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: the unsafe fixes too.")
+@click.option("--diff", is_flag=True, help="Print what --fix would change as a patch; write nothing.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form of the report.")
+@click.option("--output", metavar="FILE", help="Write the report to FILE.")
+@click.option(
+    "--fail-on",
+    type=click.Choice([*SEVERITIES, "never"]),
+    default="warning",
+    show_default=True,
+    help="Least severity that makes the exit code 1.",
+)
+@click.option("--stdin-filename", metavar="NAME", help="Name to report standard input by.")
+@click.option("--show-files", is_flag=True, help="List the files that would be checked, and do no more.")
+@click.option("-v", "--verbose", is_flag=True, help="Also list what could not be decided, and what would decide it.")
+@click.option("-q", "--quiet", is_flag=True, help="Findings only: no summary.")
+@shared.colour_option
+def command(paths: tuple[str, ...], **given: Any) -> int:
+    """Check Megatron Bridge configs: override files, saved run_config.yaml files, or --set overrides alone.
+
+    PATH is a file, a directory, a glob, or - for standard input.
+    """
+    options = shared.options(given)
+    if not paths and not options.sets:
+        raise UsageError("nothing to check", hint="give a file, a directory, - for standard input, or --set KEY=VALUE")
+    if given["show_files"]:
+        return _show_files(list(paths))
+    if options.diff:
+        return _diff(list(paths), options, given)
+    if options.fix:
+        return _fix(list(paths), options, given)
+    if options.unsafe_fixes:
+        note("--unsafe-fixes changes nothing without --fix or --diff")
+    from lclint import api
+
+    report = api.check_paths(list(paths), options)
+    _write_report(report, options, given)
+    return _status(report, given["fail_on"])
+
+
+def _diff(paths: list[str], options: Options, given: dict[str, Any]) -> int:
+    if given["format_"] != "text" and given["output"] is None:
+        raise UsageError("--diff prints a patch", hint="give --output FILE for the report")
+    from lclint import api
+    from lclint.report.diff import unified
+    from lclint.report.screen import count
+    from lclint.report.text import TextReport
+
+    options.fix = False
+    report, applied = api.fix_paths(paths, options)
+    patch = "".join(unified(change.path, change.before, change.after) for change in applied)
+    if given["output"] is not None:
+        _write_report(report, options, given)
+    output.write(patch, exact=True)
+    _note_all(applied)
+    if not given["quiet"]:
+        changed = sum(change.before != change.after for change in applied)
+        note(TextReport(options).summary(report, f"{count(changed, 'file')} would change; after that, "))
+    return 1 if patch else _status(report, given["fail_on"])
+
+
+def _fix(paths: list[str], options: Options, given: dict[str, Any]) -> int:
+    from lclint import api
+    from lclint.report.screen import count
+    from lclint.report.text import TextReport
+
+    if STDIN in paths and len(paths) > 1:
+        raise UsageError("--fix takes standard input alone", hint="it prints the fixed text")
+    report, applied = api.fix_paths(paths, options)
+    _note_all(applied)
+    changed = sum(change.before != change.after for change in applied)
+    fixed = f"{count(changed, 'file')} changed; " if changed else ""
+    if paths == [STDIN]:
+        _write_fixed(report)
+        if given["output"] is None:
+            note(TextReport(options).summary(report, fixed))
+            return _status(report, given["fail_on"])
+    _write_report(report, options, given, fixed)
+    return _status(report, given["fail_on"])
+
+
+def _write_fixed(report: Report) -> None:
+    """Print the fixed standard input. What cannot be fixed is an error: an editor would take no output for the new text."""
+    for file in report.files:
+        if file.text is not None:
+            output.write(file.text, exact=True)
+            return
+    raise LclintError("standard input is no config that can be fixed", hint=next(iter(report.skipped.values()), None))
+
+
+def _note_all(applied: list[Applied]) -> None:
+    for change in applied:
+        for text in change.notes:
+            note(f"{change.path}: {text}")
+
+
+def _write_report(report: Report, options: Options, given: dict[str, Any], fixed: str = "") -> None:
+    path = given["output"]
+    if given["format_"] == "json":
+        from lclint.report.json_report import render
+
+        output.write(render(report), path, exact=True)
+        return
+    from lclint.report.text import TextReport
+
+    form = TextReport(
+        options,
+        colour=output.use_colour(given["color"], path),
+        width=output.width(path),
+        verbose=given["verbose"],
+        quiet=given["quiet"],
+    )
+    output.write(form.render(report, fixed), path)
+
+
+def _show_files(paths: list[str]) -> int:
+    from lclint.sources import files
+
+    output.write("".join(f"{path}\n" for path in files.find(paths)))
+    return 0
+
+
+def _status(report: Report, fail_on: str) -> int:
+    """1 when a finding is at or above ``fail_on``, else 0."""
+    if fail_on == "never":
+        return 0
+    return int(any(report.count(severity) for severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1]))

@@ -1,0 +1,89 @@
+"""``lclint rules``: what the rules are, and tests of one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from lclint.cli import output, shared
+from lclint.core.finding import SEVERITIES
+from lclint.report.style import Style
+
+_folders = click.option("--rules", "folders", multiple=True, metavar="DIR", help="Directory with rules of your own. Repeatable.")
+
+
+@click.group(no_args_is_help=False, short_help="List, explain and test rules.")
+def command() -> None:
+    """List, explain and test rules."""
+
+
+@command.command("list")
+@_folders
+@shared.colour_option
+def list_rules(folders: tuple[str, ...], color: str) -> int:
+    """List every rule: code, most severe case, name and title."""
+    from lclint.engine import rules
+
+    style = Style(output.use_colour(color))
+    lines = []
+    for rule in sorted(rules.load(folders), key=lambda rule: rule.code):
+        severity = min((case.severity for case in rule.cases), key=SEVERITIES.index)
+        lines.append(f"{rule.code}  {style.paint(f'{severity:7}', severity)}  {style.paint(rule.name, 'strong')}: {rule.title}\n")
+    output.write("".join(lines))
+    return 0
+
+
+@command.command("show")
+@click.argument("name")
+@_folders
+@shared.colour_option
+def show(name: str, folders: tuple[str, ...], color: str) -> int:
+    """Explain the rule NAME (or its code): why, when, how it is fixed."""
+    from lclint.engine import rulefile, rules
+    from lclint.report import rule_page
+
+    found = rules.load(folders).find(name)
+    page = rule_page.render(_data(found.name, [rulefile.shipped("rules"), *folders]), Style(output.use_colour(color)), output.width())
+    output.write(page)
+    return 0
+
+
+def _data(name: str, folders: list[str]) -> dict[str, Any]:
+    """The data of the rule's file: usually the one called after it."""
+    import os
+
+    from lclint.engine import rulefile
+
+    paths = [path for folder in folders for path in rulefile.find(folder)[0]]
+    for path in sorted(paths, key=lambda path: os.path.splitext(os.path.basename(path))[0] != name):
+        data = rulefile.read(path).data
+        if data["name"] == name:
+            return data
+    raise LookupError(f"no file holds the rule {name}")
+
+
+@command.command("test")
+@click.argument("folder", metavar="DIR")
+@click.option("-v", "--verbose", is_flag=True, help="List the examples that hold, too.")
+@shared.colour_option
+def test(folder: str, verbose: bool, color: str) -> int:
+    """Run the examples of every rule under DIR: what each finds, where, and what its fixes make of it."""
+    from lclint import api
+    from lclint.report.screen import count, printable
+
+    style = Style(output.use_colour(color))
+    results = api.test_rules(folder)
+    lines = []
+    for result in results:
+        where = style.paint(f"{result.path}:{result.line}", "strong")
+        if result.problem is not None:
+            lines.append(f"{where}: {style.paint('failed', 'error')}: {result.rule}, example {result.example}\n")
+            lines += [f"  {printable(line)}\n" for line in result.problem.rstrip().split("\n")]
+        elif verbose:
+            lines.append(f"{where}: {style.paint('ok', 'fix')}: {result.rule}, example {result.example}\n")
+    failed = sum(result.problem is not None for result in results)
+    rules = len({result.rule for result in results})
+    lines.append(f"{count(len(results), 'example')} of {count(rules, 'rule')}: {f'{failed} failed' if failed else 'all hold'}\n")
+    output.write("".join(lines))
+    return int(failed > 0)

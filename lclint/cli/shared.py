@@ -1,0 +1,91 @@
+"""The options that every command about a config takes, and the ``Options`` that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from lclint.core.errors import UsageError
+from lclint.core.options import Options
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_CONFIG_OPTIONS = (
+    click.option("--gpu", metavar="NAME", help="GPU that the job runs on, such as h100 or gb200."),
+    click.option("--gpus", type=click.IntRange(min=1), metavar="N", help="Number of GPUs of the job."),
+    click.option("--gpus-per-node", type=click.IntRange(min=1), metavar="N", help="GPUs in one node."),
+    click.option(
+        "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override a value, in Hydra's grammar, as the launch does. Repeatable."
+    ),
+    click.option("--env", multiple=True, metavar="NAME=VALUE", help="Environment variable of the job. Repeatable."),
+    click.option("--env-complete", is_flag=True, help="The job has no environment variables but those given."),
+    click.option("--base", metavar="FILE", help="Config that the checked files override."),
+    click.option("--bridge-version", metavar="VERSION", help="Megatron Bridge release to check for, such as 0.6."),
+    click.option("--te-version", metavar="VERSION", help="Transformer Engine release."),
+    click.option("--torch-version", metavar="VERSION", help="PyTorch release."),
+)
+
+_RULE_OPTIONS = (
+    click.option("--rules", multiple=True, metavar="DIR", help="Directory with rules of your own. Repeatable."),
+    click.option("--select", multiple=True, metavar="RULES", help="Check these rules only: names or codes, comma-separated."),
+    click.option("--ignore", multiple=True, metavar="RULES", help="Leave these rules out."),
+    click.option("--extend-select", multiple=True, metavar="RULES", help="Check these rules as well."),
+)
+
+colour_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="auto: on a terminal, unless NO_COLOR is set.",
+)
+
+
+def config_options(function: Function) -> Function:
+    """Add the options that describe a config and its cluster."""
+    return _with(_CONFIG_OPTIONS, function)
+
+
+def rule_options(function: Function) -> Function:
+    """Add the options that say which rules are checked."""
+    return _with(_RULE_OPTIONS, function)
+
+
+def options(given: dict[str, Any]) -> Options:
+    """The ``Options`` for what click parsed. Raises UsageError for a value that can only be a slip."""
+    taken: dict[str, Any] = {name: given[name] for name in Options.__slots__ if given.get(name) is not None}
+    for name in ("select", "ignore", "extend_select"):
+        taken[name] = [part.strip() for value in given.get(name, ()) for part in value.split(",") if part.strip()]
+    for name in ("sets", "rules"):
+        taken[name] = list(given.get(name, ()))
+    taken["env"] = _environment(given.get("env", ()))
+    if taken.get("gpu"):
+        taken["gpu"] = _gpu(taken["gpu"])
+    return Options(**taken)
+
+
+def _with(added: tuple[Callable[[Function], Function], ...], function: Function) -> Function:
+    for option in reversed(added):
+        function = option(function)
+    return function
+
+
+def _environment(pairs: tuple[str, ...]) -> dict[str, str]:
+    environment = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--env {pair}: expected NAME=VALUE")
+        environment[name] = value
+    return environment
+
+
+def _gpu(name: str) -> str:
+    from lclint.catalog import tables
+
+    known = tables.gpus()
+    if name.lower() not in known:
+        raise UsageError(f"unknown GPU '{name}'", hint=f"known: {', '.join(sorted(known))}")
+    return name.lower()

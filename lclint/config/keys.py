@@ -1,0 +1,226 @@
+"""Holds the keys and values that were written against the field tables: unknown, misplaced, of a wrong type, deprecated.
+
+What is found are plain records for the rules of ``rules/keys``. A class that the tables do not have says nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lclint.catalog import tables
+from lclint.catalog.kinds import accepts, kind_of
+from lclint.catalog.tables import Field, Section
+from lclint.config.run import Run
+from lclint.core.states import UNKNOWN
+
+# what people write for what Megatron spells out
+SYNONYMS = {
+    "tp": "tensor_model_parallel_size",
+    "tp_size": "tensor_model_parallel_size",
+    "tensor_parallel_size": "tensor_model_parallel_size",
+    "tensor_parallel": "tensor_model_parallel_size",
+    "pp": "pipeline_model_parallel_size",
+    "pp_size": "pipeline_model_parallel_size",
+    "pipeline_parallel_size": "pipeline_model_parallel_size",
+    "vpp": "virtual_pipeline_model_parallel_size",
+    "vpp_size": "virtual_pipeline_model_parallel_size",
+    "virtual_pipeline_parallel_size": "virtual_pipeline_model_parallel_size",
+    "virtual_pipeline_size": "virtual_pipeline_model_parallel_size",
+    "cp": "context_parallel_size",
+    "cp_size": "context_parallel_size",
+    "context_model_parallel_size": "context_parallel_size",
+    "ep": "expert_model_parallel_size",
+    "ep_size": "expert_model_parallel_size",
+    "expert_parallel_size": "expert_model_parallel_size",
+    "moe_expert_parallel_size": "expert_model_parallel_size",
+    "etp": "expert_tensor_parallel_size",
+    "expert_tensor_model_parallel_size": "expert_tensor_parallel_size",
+    "expert_model_tensor_parallel_size": "expert_tensor_parallel_size",
+    "mbs": "micro_batch_size",
+    "microbatch_size": "micro_batch_size",
+    "gbs": "global_batch_size",
+    "max_seq_length": "seq_length",
+    "sequence_length": "seq_length",
+    "seq_len": "seq_length",
+    "max_steps": "train_iters",
+    "train_steps": "train_iters",
+    "num_experts": "num_moe_experts",
+    "moe_num_experts": "num_moe_experts",
+    "moe_topk": "moe_router_topk",
+    "num_kv_heads": "num_query_groups",
+    "num_key_value_heads": "num_query_groups",
+    "num_heads": "num_attention_heads",
+    "intermediate_size": "ffn_hidden_size",
+    "learning_rate": "lr",
+    "warmup_iters": "lr_warmup_iters",
+    "activations_checkpoint_granularity": "recompute_granularity",
+    "activations_checkpoint_method": "recompute_method",
+    "activations_checkpoint_num_layers": "recompute_num_layers",
+    "recompute_module": "recompute_modules",
+    "sequence_parallelism": "sequence_parallel",
+    "use_distributed_optim": "use_distributed_optimizer",
+    "distributed_optimizer": "use_distributed_optimizer",
+    "token_dispatcher_type": "moe_token_dispatcher_type",
+    "dispatcher_type": "moe_token_dispatcher_type",
+    "use_flash_attn": "attention_backend",
+    "save_dir": "save",
+    "load_dir": "load",
+}
+CLOSE = 0.8
+
+# kinds of values as messages name them
+KINDS = {
+    "int": "an integer",
+    "float": "a number with a fraction",
+    "bool": "true or false",
+    "str": "text",
+    "null": "null",
+    "list": "a list",
+    "dict": "a mapping",
+    "dtype": "a dtype",
+    "callable": "a function",
+    "enum": "an enum member",
+    "object": "an object",
+}
+
+Record = dict[str, Any]
+
+
+def check(run: Run) -> dict[str, list[Record]]:
+    """Records by kind: unknown, misplaced, section, type, choice, none_text, deprecated."""
+    found: dict[str, list[Record]] = {kind: [] for kind in ("unknown", "misplaced", "section", "type", "choice", "none_text", "deprecated")}
+    sections = tables.sections(run.release)
+    written = run.written
+    by_user = {name for name, origin in run.origins.items() if origin in ("file", "set")}
+    for name in sorted({name.partition(".")[0] for name in by_user}):
+        if name not in sections:
+            _unknown_section(name, list(sections), found)
+    open_sections: dict[str, Section | None] = {}
+    for name in by_user:
+        section_name, _, rest = name.partition(".")
+        if not rest or section_name not in sections or rest == "_target_":
+            continue
+        if section_name not in open_sections:
+            open_sections[section_name] = _section(run, section_name)
+        section = open_sections[section_name]
+        if section is None:
+            continue
+        fields = _fields(run, section, name.rpartition(".")[0])
+        if fields is None:
+            continue
+        key = name.rpartition(".")[2]
+        field = fields.get(key)
+        if field is None:
+            _unknown_key(run, section_name, name, key, fields, found)
+        elif not run.complete or run.origins[name] == "set" or run.kind == "override":
+            _value(name, field, written[name], run, found)
+        elif written[name].__class__ is str or field.choices is not None:
+            # a dump was written by Bridge itself: only what a person may have put in by hand is looked at
+            _value(name, field, written[name], run, found)
+    for records in found.values():
+        records.sort(key=lambda record: str(record["path"]))
+    return found
+
+
+def _section(run: Run, name: str) -> Section | None:
+    section = tables.section(run.release, name)
+    if not section.classes:
+        return None
+    target = run.written.get(f"{name}._target_")
+    return None if target.__class__ is str and target not in section.classes else section
+
+
+def _fields(run: Run, section: Section, parent: str) -> dict[str, Field] | None:
+    """The fields that may stand below ``parent``, None where anything may."""
+    target = run.written.get(f"{parent}._target_")
+    name, _, below = parent.partition(".")
+    if target.__class__ is str:
+        return section.fields(target)
+    if not below:
+        return section.fields()
+    fields = _fields(run, section, parent.rpartition(".")[0])
+    field = fields.get(parent.rpartition(".")[2]) if fields is not None else None
+    if field is None or not field.nested or "dict" in field.kinds:
+        return None
+    known = tuple(each for each in field.nested if section.fields(each) is not None)
+    return section.union(known) if known else None
+
+
+def _unknown_section(name: str, sections: list[str], found: dict[str, list[Record]]) -> None:
+    close = closest(name, sections)
+    if close is not None:
+        found["section"].append({"path": name, "suggestion": close})
+
+
+def _unknown_key(run: Run, section: str, name: str, key: str, fields: dict[str, Field], found: dict[str, list[Record]]) -> None:
+    if key.startswith("_"):
+        return
+    parent = name.rpartition(".")[0]
+    target = run.written.get(f"{parent}._target_")
+    owner = target.rpartition(".")[2] if target.__class__ is str else None
+    elsewhere = [other for other in tables.field_sections(run.release).get(key, ()) if other != section and "." not in other]
+    synonym = SYNONYMS.get(key)
+    close = synonym if synonym in fields else closest(key, list(fields))
+    taken = close is not None and f"{parent}.{close}" in run.written
+    if elsewhere and parent == section and synonym not in fields:
+        found["misplaced"].append({"path": name, "key": key, "sections": elsewhere, "only": elsewhere[0] if len(elsewhere) == 1 else None, "owner": owner, "value": run.written[name]})
+        return
+    found["unknown"].append({"path": name, "key": key, "parent": parent, "suggestion": close, "new": f"{parent}.{close}" if close else None, "taken": taken, "owner": owner})
+
+
+def _value(name: str, field: Field, value: Any, run: Run, found: dict[str, list[Record]]) -> None:
+    if value is UNKNOWN:
+        return
+    if value == "None" and "null" in field.kinds and (field.choices is None or "None" not in field.choices):
+        found["none_text"].append({"path": name})
+        return
+    if field.deprecated is not None and not _same(value, field.default):
+        found["deprecated"].append({"path": name, "note": field.deprecated})
+    if not _accepted(field, value):
+        found["type"].append({"path": name, "value": value, "kind": KINDS[kind_of(value)], "type": field.type, "meant": _meant(field, value)})
+    elif field.choices is not None:
+        for item in value if value.__class__ is list else [value]:
+            if item.__class__ in (str, int) and item.__class__ is not bool and item not in field.choices and str(item) not in [str(c) for c in field.choices]:
+                close = closest(str(item), [str(choice) for choice in field.choices])
+                found["choice"].append({"path": name, "value": item, "choices": list(field.choices), "suggestion": close, "whole": value.__class__ is not list, "index": value.index(item) if value.__class__ is list else None})
+                break
+
+
+def _meant(field: Field, value: Any) -> Any:
+    """The number or flag that a quoted value spells, None when the field takes neither or it spells none."""
+    if value.__class__ is not str:
+        return None
+    text = value.strip().lower()
+    if "bool" in field.kinds and text in ("true", "false"):
+        return text == "true"
+    for kind, read in (("int", int), ("float", float)):
+        if kind in field.kinds:
+            try:
+                return read(text)
+            except ValueError:
+                continue
+    return None
+
+
+def _same(left: Any, right: Any) -> bool:
+    return left is right or left.__class__ is right.__class__ and bool(left == right)
+
+
+def _accepted(field: Field, value: Any) -> bool:
+    """Whether Bridge takes the value; dtypes, enums and functions have become their names by now."""
+    if accepts(field, value):
+        return True
+    if value.__class__ is str and field.kinds & {"dtype", "enum", "callable", "object"}:
+        return True
+    # 8.0 for 8 and 1 for true work as Python numbers do
+    if value.__class__ is float and value.is_integer() and "int" in field.kinds:
+        return True
+    return value.__class__ is int and value in (0, 1) and "bool" in field.kinds or value.__class__ is dict
+
+
+def closest(word: str, words: list[str]) -> str | None:
+    """The one word that ``word`` is most likely a slip of, None when none is near."""
+    import difflib
+
+    matches = difflib.get_close_matches(word, words, 2, CLOSE)
+    return matches[0] if matches else None

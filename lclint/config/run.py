@@ -1,0 +1,142 @@
+"""One configured run: its values by field, what Bridge makes of them, where each came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lclint.core.finding import Place
+from lclint.core.states import NOT_APPLICABLE, UNKNOWN
+
+if TYPE_CHECKING:
+    from lclint.sources.document import Document
+
+
+class Problem:
+    """A fault of the config's form (not of its meaning), for the catalogue rules to report.
+
+    ``kind`` says which, ``path`` is the field, ``text`` and ``suggestion`` depend on the kind.
+    """
+
+    __slots__ = ("kind", "path", "text", "suggestion", "line")
+
+    def __init__(self, kind: str, path: str, text: str = "", suggestion: str | None = None, line: int | None = None) -> None:
+        self.kind = kind
+        self.path = path
+        self.text = text
+        self.suggestion = suggestion
+        self.line = line
+
+
+class Change:
+    """A value that Bridge sets by itself at start-up: ``old`` is what the config holds."""
+
+    __slots__ = ("name", "old", "new", "why")
+
+    def __init__(self, name: str, old: Any, new: Any, why: str) -> None:
+        self.name = name
+        self.old = old
+        self.new = new
+        self.why = why
+
+
+class Run:
+    """The values of one run.
+
+    ``written`` are the fields before Bridge touches them, ``resolved`` after; ``origins`` says for each field of
+    ``written`` whether it is of the file, set (an override), or base. ``complete`` is true for a full config, where an absent
+    field does not exist, and false for an override file, where it is unknown. ``given`` holds cluster, GPU and versions. ``base`` are the
+    fields below the file, ``sets`` the text of the override that gave a field its value.
+    """
+
+    __slots__ = (
+        "kind",
+        "release",
+        "document",
+        "written",
+        "resolved",
+        "origins",
+        "complete",
+        "given",
+        "environment",
+        "environment_complete",
+        "problems",
+        "changes",
+        "path",
+        "base",
+        "sets",
+    )
+
+    def __init__(self, kind: str, path: str, document: Document | None) -> None:
+        self.kind = kind
+        self.path = path
+        self.document = document
+        self.release = "0.6"
+        self.written: dict[str, Any] = {}
+        self.resolved: dict[str, Any] = {}
+        self.origins: dict[str, str] = {}
+        self.complete = False
+        self.given: dict[str, Any] = {}
+        self.environment: dict[str, str] = {}
+        self.environment_complete = False
+        self.problems: list[Problem] = []
+        self.changes: list[Change] = []
+        self.base: dict[str, Any] | None = None
+        self.sets: dict[str, str] = {}
+
+    def missing(self, name: str) -> Any:
+        """The value of a name that ``resolved`` does not hold."""
+        section, _, rest = name.partition(".")
+        if section == "written":
+            return self.written[rest] if rest in self.written else self._absent(rest)
+        if section == "env":
+            value = self.environment.get(rest, self)
+            return value if value is not self else None if self.environment_complete else UNKNOWN
+        if name in self.given:
+            return self.given[name]
+        if section in ("gpu", "cluster", "te", "torch", "bridge"):
+            return UNKNOWN
+        return self._absent(name)
+
+    def _absent(self, name: str) -> Any:
+        parent = name.rpartition(".")[0]
+        while parent:
+            # below null, or below a scalar where a mapping could be, there is nothing
+            value = self.written.get(parent, self)
+            if value is not self:
+                return NOT_APPLICABLE if self.complete or value.__class__ is not dict or "_target_" in value else UNKNOWN
+            parent = parent.rpartition(".")[0]
+        return NOT_APPLICABLE if self.complete else UNKNOWN
+
+    def place(self, at: str) -> Place:
+        """Where a finding at that field points: into the file when the value stands there."""
+        if self.document is not None and at == "file":
+            return Place(at=at, path=self.path, line=1, column=1, end_line=1, end_column=1)
+        keys = field_path(at)
+        if keys[0] == "env":
+            name = ".".join(str(key) for key in keys[1:])
+            keys = ("env_vars", name)
+            origin = "env" if self.origins.get(f"env_vars.{name}") is None else self.origins[f"env_vars.{name}"]
+        else:
+            origin = self.origins.get(".".join(str(key) for key in keys if key.__class__ is str), "default")
+        place = Place(at=at, origin=origin, path=self.path)
+        if origin == "file" and self.document is not None:
+            span = self.document.span(keys, "value") or self.document.span(keys[:-1] or keys, "value")
+            key = self.document.span(keys, "key")
+            written = self.written.get(".".join(str(part) for part in keys))
+            if key is not None and (span is None or written.__class__ is dict or span[0] == span[1] or "\n" in self.document.text[span[0] : span[1]]):
+                # a block of lines, or nothing at all: its key stands for it
+                span = key
+            if span is not None:
+                place.line, place.column = self.document.position(span[0])
+                place.end_line, place.end_column = self.document.position(span[1])
+        return place
+
+
+def field_path(at: str) -> tuple[str | int, ...]:
+    """``model.recompute_modules[1]`` as ``("model", "recompute_modules", 1)``."""
+    keys: list[str | int] = []
+    for part in at.split("."):
+        name, *indices = part.split("[")
+        keys.append(name)
+        keys += [int(index[:-1]) for index in indices if index[:-1].isdigit()]
+    return tuple(keys)

@@ -1,0 +1,1 @@
+"""Types that every package of lclint shares."""

@@ -1,0 +1,33 @@
+"""Errors that end a command with exit code 2 and one line for the user."""
+
+from __future__ import annotations
+
+
+class LclintError(Exception):
+    """Something that stops lclint: what it is, where, and what to do about it.
+
+    ``path`` and ``line`` (1-based) say where; ``hint`` says what to do. ``str()`` gives the one line that is shown.
+    """
+
+    def __init__(self, message: str, path: str | None = None, line: int | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+        self.line = line
+        self.hint = hint
+
+    def __str__(self) -> str:
+        where = "" if self.path is None else f"{self.path}:{self.line}: " if self.line else f"{self.path}: "
+        return f"{where}{self.message}" + (f" ({self.hint})" if self.hint else "")
+
+
+class UsageError(LclintError):
+    """The command line or the settings ask for something that does not exist."""
+
+
+class InputError(LclintError):
+    """A file that cannot be read, or is not what it has to be."""
+
+
+class RuleError(LclintError):
+    """A rule file that lclint refuses to load."""

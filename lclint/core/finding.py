@@ -1,0 +1,172 @@
+"""What a check gives: findings, the places they point at, their fixes and the edits of a fix.
+
+Plain classes with slots: the check path starts on every commit of its users, and ``dataclasses`` costs more to import
+than these cost to write.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+SEVERITIES = ("error", "warning", "info")
+IMPACTS = ("crash", "oom", "silent", "slow", "advice")
+APPLICABILITIES = ("safe", "unsafe", "display-only")
+
+
+class Record:
+    """A value object: equality, representation and keyword construction from ``__slots__`` and ``defaults``."""
+
+    __slots__ = ()
+    defaults: dict[str, Any] = {}
+
+    def __init__(self, **values: Any) -> None:
+        for name in self.__slots__:
+            if name in values:
+                value = values.pop(name)
+            else:
+                value = self.defaults[name]
+                if value.__class__ in (list, dict):
+                    value = value.copy()
+            setattr(self, name, value)
+        if values:
+            raise TypeError(f"{type(self).__name__} has no {', '.join(values)}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and all(getattr(self, n) == getattr(other, n) for n in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self.__slots__)})"
+
+
+class Place(Record):
+    """Where a value stands. ``at`` is a field path; lines and columns are 1-based code points, None outside a file."""
+
+    __slots__ = ("at", "origin", "path", "line", "column", "end_line", "end_column")
+    at: str
+    origin: str
+    path: str | None
+    line: int | None
+    column: int | None
+    end_line: int | None
+    end_column: int | None
+    defaults = {"origin": "file", "path": None, "line": None, "column": None, "end_line": None, "end_column": None}
+
+
+class Edit(Record):
+    """Replace ``text[start:end]`` of the decoded file (without its BOM, CRLF counted as two) by ``text``."""
+
+    __slots__ = ("path", "start", "end", "text")
+    path: str
+    start: int
+    end: int
+    text: str
+
+
+class Fix(Record):
+    """One way to make a finding go away: symbolic changes, and the edits they are in the checked file.
+
+    ``edits`` is empty when the change cannot be made in the file; ``action`` then says what a person has to do.
+    ``lists`` holds element changes as ``(operation, field, value)`` with operation append, discard or replace.
+    """
+
+    __slots__ = ("name", "title", "applicability", "set", "remove", "rename", "lists", "env", "action", "edits")
+    name: str
+    title: str
+    applicability: str
+    set: dict[str, Any]
+    remove: list[str]
+    rename: dict[str, str]
+    lists: list[tuple[str, str, Any]]
+    env: dict[str, str]
+    action: str | None
+    edits: list[Edit]
+    defaults = {"name": "", "set": {}, "remove": [], "rename": {}, "lists": [], "env": {}, "action": None, "edits": []}
+
+
+class Evidence(Record):
+    """A line of a file (a crash log) that a finding rests on."""
+
+    __slots__ = ("path", "line", "text")
+    path: str
+    line: int
+    text: str
+
+
+class Finding(Record):
+    """One rule's case that holds for one config, with the place that carries it."""
+
+    __slots__ = (
+        "rule",
+        "code",
+        "case",
+        "severity",
+        "impact",
+        "title",
+        "message",
+        "reason",
+        "place",
+        "related",
+        "evidence",
+        "fixes",
+        "docs",
+    )
+    rule: str
+    code: str
+    case: str
+    severity: str
+    impact: str
+    title: str
+    message: str
+    reason: str
+    place: Place
+    related: list[Place]
+    evidence: list[Evidence]
+    fixes: list[Fix]
+    docs: str
+    defaults = {"related": [], "evidence": [], "fixes": [], "docs": "", "title": "", "reason": ""}
+
+    @property
+    def at(self) -> str:
+        return self.place.at
+
+
+class Undecided(Record):
+    """A case that could not be decided, and what would decide it: ``--gpus``, ``--gpu``, a field, ``env.NAME``."""
+
+    __slots__ = ("rule", "case", "needs")
+    rule: str
+    case: str
+    needs: list[str]
+
+
+class FileReport(Record):
+    """The result for one file. ``kind`` is dump, override, overrides (command line only) or mapping.
+
+    ``text`` is the decoded text that the places and edits refer to, None when there is no file.
+    """
+
+    __slots__ = ("path", "kind", "bridge_version", "gpu", "gpus", "findings", "undecided", "suppressed", "text")
+    path: str
+    kind: str
+    bridge_version: str
+    gpu: str | None
+    gpus: int | None
+    findings: list[Finding]
+    undecided: list[Undecided]
+    suppressed: int
+    text: str | None
+    defaults = {"gpu": None, "gpus": None, "findings": [], "undecided": [], "suppressed": 0, "text": None}
+
+
+class Report(Record):
+    """The result of a check. ``skipped`` maps each file that is not a Megatron config to the reason."""
+
+    __slots__ = ("files", "skipped")
+    files: list[FileReport]
+    skipped: dict[str, str]
+    defaults = {"files": [], "skipped": {}}
+
+    def count(self, severity: str) -> int:
+        return sum(finding.severity == severity for file in self.files for finding in file.findings)

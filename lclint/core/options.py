@@ -1,0 +1,80 @@
+"""What the user asks of a check, apart from the files: the command line's shared options as one value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lclint.core.finding import Record
+
+
+class Options(Record):
+    """The options of one check. What is None or empty was not given; nothing is guessed for it.
+
+    ``sets`` are Hydra override strings as typed, ``env`` the variables of the launch environment (all of them when
+    ``env_complete``), ``gpus`` and ``gpus_per_node`` counts of GPUs. ``rules`` are directories of the user's own rule
+    files; ``select``, ``ignore`` and ``extend_select`` hold rule names, codes or ``name/case``. ``fix`` writes files,
+    ``diff`` computes the same without writing, ``unsafe_fixes`` lets both take unsafe fixes. ``stdin_filename`` is the
+    name under which standard input (``-``) is reported.
+    """
+
+    __slots__ = (
+        "gpu",
+        "gpus",
+        "gpus_per_node",
+        "sets",
+        "env",
+        "env_complete",
+        "base",
+        "recipe",
+        "bridge_version",
+        "te_version",
+        "torch_version",
+        "rules",
+        "select",
+        "ignore",
+        "extend_select",
+        "fix",
+        "unsafe_fixes",
+        "diff",
+        "stdin_filename",
+    )
+    gpu: str | None
+    gpus: int | None
+    gpus_per_node: int | None
+    sets: list[str]
+    env: dict[str, str]
+    env_complete: bool
+    base: str | None
+    recipe: str | None
+    bridge_version: str | None
+    te_version: str | None
+    torch_version: str | None
+    rules: list[str]
+    select: list[str]
+    ignore: list[str]
+    extend_select: list[str]
+    fix: bool
+    unsafe_fixes: bool
+    diff: bool
+    stdin_filename: str | None
+    defaults: dict[str, Any] = {
+        "gpu": None,
+        "gpus": None,
+        "gpus_per_node": None,
+        "sets": [],
+        "env": {},
+        "env_complete": False,
+        "base": None,
+        "recipe": None,
+        "bridge_version": None,
+        "te_version": None,
+        "torch_version": None,
+        "rules": [],
+        "select": [],
+        "ignore": [],
+        "extend_select": [],
+        "fix": False,
+        "unsafe_fixes": False,
+        "diff": False,
+        "stdin_filename": None,
+    }

@@ -1,0 +1,1 @@
+"""Rules and facts in, findings out: expressions, cases, selection, suppression."""

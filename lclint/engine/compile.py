@@ -1,0 +1,235 @@
+"""Compiles rule files into the source of one Python module.
+
+The module holds a function per expression and message and one tuple per rule, so that a check imports it in a few
+milliseconds instead of parsing two hundred YAML files. ``load`` in ``lclint.engine.rules`` gives the tuples names.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable
+
+from lclint.core.errors import RuleError
+from lclint.engine import expression, rulefile
+from lclint.engine.operations import FUNCTIONS
+
+HEADER = '''"""Generated from the rule files by lclint.engine.compile; do not edit."""
+from lclint.engine.operations import *
+from lclint.engine.operations import FUNCTIONS
+'''
+
+MOST_FIELDS = 2_000
+
+
+class Compiler:
+    """Collects functions and rule tuples; ``source()`` is the module."""
+
+    def __init__(self, check_name: Callable[[str], str | None], needs_of: Callable[[str], Iterable[str]]) -> None:
+        self.check_name = check_name
+        self.needs_of = needs_of
+        self.functions: dict[str, str] = {}
+        self.known_functions = {name: bounds[:2] for name, bounds in FUNCTIONS.items()}
+        self.rules: list[str] = []
+        self.bundles: list[str] = []
+        self.bundle_names: set[str] = set()
+        self.paths: dict[str, str] = {}
+
+    def source(self) -> str:
+        bodies = "".join(body.replace("def _(", f"def {name}(", 1) for body, name in self.functions.items())
+        return f"{HEADER}\n{bodies}\nRULES = (\n{''.join(self.rules)})\n\nBUNDLES = {{\n{''.join(self.bundles)}}}\n"
+
+    def add_bundle(self, file: rulefile.RuleFile) -> None:
+        """Compile one bundle of changes. Raises RuleError."""
+        name = file.data["name"]
+        if name in self.bundle_names:
+            raise file.error(f"there are two bundles called {name}", "name")
+        self.bundle_names.add(name)
+        names: set[str] = set()
+        self.bundles.append(f"    {name!r}: {self._fix(file, {'applicability': 'safe', **file.data}, (), names)},\n")
+
+    def add_rule(self, file: rulefile.RuleFile) -> None:
+        """Compile one rule; bundles must have been added before. Raises RuleError."""
+        data = file.data
+        for key in ("name", "code"):
+            if data[key] in self.paths:
+                raise file.error(f"{key} {data[key]} is taken by {self.paths[data[key]]}", key)
+            self.paths[data[key]] = file.path
+        shared: set[str] = set()
+        each = "each" in data
+        where = self._condition(file, data.get("where"), ("where",), shared, False)
+        releases = self._condition(file, data.get("releases"), ("releases",), shared, False)
+        items = self._value(file, data["each"], ("each",), shared, False) if each else "None"
+        every = set(shared)
+        cases = []
+        ids: set[str] = set()
+        fixes_used: set[str] = set()
+        for number, case in enumerate(data["cases"]):
+            if case["id"] in ids:
+                raise file.error(f"there are two cases called {case['id']}", "cases", number, "id")
+            ids.add(case["id"])
+            names: set[str] = set(shared)
+            when = self._condition(file, case["when"], ("cases", number, "when"), names, each)
+            places = case["at"] if isinstance(case["at"], list) else [case["at"]]
+            at = "".join(self._template(file, place, ("cases", number, "at"), set(), each) + ", " for place in places)
+            for place in places:
+                self._check_place(file, place, ("cases", number, "at"))
+                if "{" not in place:
+                    every.add(place.split("[")[0])
+            message = self._template(file, case["message"], ("cases", number, "message"), set(), each)
+            for fix in case.get("fixes", []):
+                if fix not in data.get("fixes", {}):
+                    raise file.error(f"no fix is called {fix}", "cases", number, "fixes")
+                fixes_used.add(fix)
+            cases.append(
+                f"({case['id']!r}, {when}, {case['severity']!r}, {case['impact']!r}, {case.get('strikes')!r}, "
+                f"({at}), {message}, {tuple(case.get('fixes', ()))!r}, {tuple(sorted(names))!r})"
+            )
+            every |= names
+        fixes = []
+        for name, fix in data.get("fixes", {}).items():
+            if name not in fixes_used:
+                raise file.error(f"no case offers the fix {name}", "fixes", name)
+            fixes.append(f"{name!r}: {self._fix(file, fix, ('fixes', name), set(), each)}")
+        fields = self._fields(every)
+        reason = " ".join(data["why"].strip().split("\n\n")[0].split())
+        self.rules.append(
+            f"    ({data['name']!r}, {data['code']!r}, {data['title']!r}, {reason!r}, {releases}, {where}, {items}, "
+            f"{data.get('report') == 'all'}, ({''.join(case + ', ' for case in cases)}), {{{', '.join(fixes)}}}, {tuple(sorted(fields))!r}),\n"
+        )
+
+    def _fields(self, names: set[str]) -> set[str]:
+        """The fields behind those names, through every fact: the index by which a check skips rules."""
+        found: set[str] = set()
+        seen: set[str] = set()
+        todo = list(names)
+        while todo:
+            name = todo.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            behind = list(self.needs_of(name))
+            if behind:
+                todo += behind
+            elif not name.startswith(("gpu.", "cluster.", "item", "index")):
+                found.add(name[len("written.") :] if name.startswith("written.") else name)
+        return found
+
+    def _function(self, body: str) -> str:
+        """The name of the function with that body (``def _(g): ...``); equal ones are shared."""
+        return self.functions.setdefault(body, f"f{len(self.functions)}")
+
+    def _translator(self, each: bool) -> expression.Translator:
+        def check(name: str) -> str | None:
+            if name.split(".")[0] in ("item", "index"):
+                return None if each else f"{name} is known in rules with each: only"
+            return self.check_name(name)
+
+        return expression.Translator(check, self.known_functions)
+
+    def _compiled(self, file: rulefile.RuleFile, text: str, where: tuple[str | int, ...], names: set[str], each: bool, kind: str) -> str:
+        translator = self._translator(each)
+        try:
+            body = translator.message("_", text) if kind == "message" else translator.function("_", text, kind == "truth")
+        except expression.ExpressionError as error:
+            line = text.splitlines()[0] if text else ""
+            shown = f"\n    {line}\n    {' ' * error.column}^" if "\n" not in text.strip() and error.column <= len(line) else ""
+            raise file.error(f"{'.'.join(str(part) for part in where)}: {error.message}{shown}", *where) from None
+        names |= translator.names
+        return self._function(body)
+
+    def _condition(self, file: rulefile.RuleFile, value: Any, where: tuple[str | int, ...], names: set[str], each: bool) -> str:
+        if value is None or value is True:
+            return "None"
+        if value is False:
+            return self._function("def _(g):\n    return False\n")
+        return self._compiled(file, value, where, names, each, "truth")
+
+    def _value(self, file: rulefile.RuleFile, value: str, where: tuple[str | int, ...], names: set[str], each: bool) -> str:
+        return self._compiled(file, value, where, names, each, "value")
+
+    def _template(self, file: rulefile.RuleFile, value: str, where: tuple[str | int, ...], names: set[str], each: bool) -> str:
+        """A string, or the name of the function that fills it."""
+        if "{" not in value and "}" not in value:
+            return repr(value)
+        return self._compiled(file, value, where, names, each, "message")
+
+    def _check_place(self, file: rulefile.RuleFile, place: str, where: tuple[str | int, ...]) -> None:
+        name = place.split("[")[0]
+        if "{" in name or name == "file" or "." not in name and self.check_name(name) is None:
+            return
+        problem = self.check_name(name)
+        if problem is not None:
+            raise file.error(f"{'.'.join(str(part) for part in where)}: {problem}", *where)
+
+    def _literal(self, file: rulefile.RuleFile, value: Any, where: tuple[str | int, ...], names: set[str], each: bool) -> str:
+        """The value that a fix sets: a constant, or ``(function,)`` for ``{=expression}`` and templates."""
+        if isinstance(value, str):
+            if value.startswith("{=") and value.endswith("}"):
+                return f"({self._compiled(file, value[2:-1], where, names, each, 'value')},)"
+            template = self._template(file, value, where, names, each)
+            return template if template.startswith(("'", '"')) else f"({template},)"
+        if value is None or isinstance(value, (bool, int, float)):
+            return repr(value)
+        if isinstance(value, list):
+            return "[" + ", ".join(self._literal(file, item, where, names, each) for item in value) + "]"
+        raise file.error(f"{'.'.join(str(part) for part in where)}: a fix sets scalars and lists", *where)
+
+    def _changes(self, file: rulefile.RuleFile, fix: dict[str, Any], key: str, where: tuple[str | int, ...], names: set[str], each: bool) -> str:
+        parts = []
+        for field, value in fix.get(key, {}).items():
+            here = (*where, key, field)
+            if key != "env":
+                self._check_place(file, field, here)
+            if key == "replace":
+                literal = f"({self._literal(file, value[0], here, names, each)}, {self._literal(file, value[1], here, names, each)})"
+            else:
+                literal = self._literal(file, value, here, names, each)
+            parts.append(f"({self._template(file, field, here, names, each)}, {literal}), ")
+        return "(" + "".join(parts) + ")"
+
+    def _fix(self, file: rulefile.RuleFile, fix: dict[str, Any], where: tuple[str | int, ...], names: set[str], each: bool = False) -> str:
+        for bundle in fix.get("also", []):
+            if bundle not in self.bundle_names:
+                raise file.error(f"no bundle is called {bundle}", *where, "also")
+        for field in fix.get("search", []):
+            self._check_place(file, field, (*where, "search"))
+        changed = {"set", "remove", "rename", "append", "discard", "replace", "env", "action", "search"} & set(fix)
+        if not changed:
+            raise file.error("the fix changes nothing: it needs set, remove, rename, append, discard, replace, env, search or action", *where)
+        remove = "".join(self._template(file, field, (*where, "remove"), names, each) + ", " for field in fix.get("remove", []))
+        lists = "".join(
+            f"({operation!r}, {self._changes(file, fix, operation, where, names, each)}), "
+            for operation in ("append", "discard", "replace")
+            if operation in fix
+        )
+        action = self._template(file, fix["action"], (*where, "action"), names, each) if "action" in fix else "None"
+        return (
+            f"({self._template(file, fix['title'], (*where, 'title'), names, each)}, {fix['applicability']!r}, "
+            f"{self._condition(file, fix.get('when'), (*where, 'when'), names, each)}, "
+            f"{self._changes(file, fix, 'set', where, names, each)}, ({remove}), {self._changes(file, fix, 'rename', where, names, each)}, ({lists}), "
+            f"{self._changes(file, fix, 'env', where, names, each)}, {action}, {tuple(fix.get('also', ()))!r}, {tuple(fix.get('search', ()))!r})"
+        )
+
+
+def compile_directories(folders: list[str]) -> str:
+    """The source of the module for all rules under those folders.
+
+    Raises RuleError for the first rule file that is not allowed.
+    """
+    from lclint.engine import names
+
+    compiler = Compiler(names.check, names.needs_of)
+    found = [rulefile.find(folder) for folder in folders]
+    for _, bundles in found:
+        for path in bundles:
+            compiler.add_bundle(rulefile.read_bundle(path))
+    for paths, _ in found:
+        for path in paths:
+            compiler.add_rule(rulefile.read(path))
+    if not compiler.rules:
+        raise RuleError("no rule found", folders[0])
+    return compiler.source()
+
+
+def compile_directory(folder: str) -> str:
+    """``compile_directories`` for one folder."""
+    return compile_directories([folder])

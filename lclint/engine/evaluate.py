@@ -1,0 +1,147 @@
+"""Rules and facts in, hits out: which cases hold, which cannot be decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lclint.core.finding import Finding, Undecided
+from lclint.core.states import NOT_APPLICABLE, UNKNOWN
+from lclint.engine.operations import both
+from lclint.engine.rules import Case, Rule, RuleSet
+from lclint.facts.context import Facts
+
+# what a user can do something about comes first when several places carry a finding
+_PLACE_ORDER = {"set": 0, "file": 1, "log": 1, "env": 2, "base": 3, "recipe": 3, "default": 4}
+
+
+class Hit:
+    """A case that holds, with the element of ``each`` for which it does (``index`` None without ``each``)."""
+
+    __slots__ = ("rule", "case", "item", "index", "finding")
+
+    def __init__(self, rule: Rule, case: Case, item: Any, index: int | None) -> None:
+        self.rule = rule
+        self.case = case
+        self.item = item
+        self.index = index
+        self.finding: Finding | None = None
+
+    def key(self, facts: Facts) -> tuple[Any, ...]:
+        """What identifies the same complaint before and after a fix."""
+        with element(facts, self):
+            return (self.rule.name, self.case.id, self.index is not None and fill(self.case.at[0], facts))
+
+
+class element:
+    """Makes ``item`` and ``index`` of a hit readable while its templates and values are computed."""
+
+    __slots__ = ("facts", "hit")
+
+    def __init__(self, facts: Facts, hit: Hit) -> None:
+        self.facts = facts
+        self.hit = hit
+
+    def __enter__(self) -> None:
+        if self.hit.index is not None:
+            bind(self.facts, self.hit.item, self.hit.index)
+
+    def __exit__(self, *unused: object) -> None:
+        if self.hit.index is not None:
+            unbind(self.facts, self.hit.item)
+
+
+def bind(facts: Facts, item: Any, index: int) -> None:
+    facts["item"] = item
+    facts["index"] = index
+    if item.__class__ is dict:
+        for key, value in item.items():
+            facts[f"item.{key}"] = value
+
+
+def unbind(facts: Facts, item: Any) -> None:
+    del facts["item"], facts["index"]
+    if item.__class__ is dict:
+        for key in item:
+            del facts[f"item.{key}"]
+
+
+def fill(template: Any, facts: Facts) -> str:
+    """The text of a template: a plain string, or the function that it was compiled to."""
+    return template if template.__class__ is str else template(facts)
+
+
+def evaluate(rules: RuleSet, facts: Facts, impacts: tuple[str, ...] = (), undecided: list[Undecided] | None = None) -> list[Hit]:
+    """The cases that hold, in the order of the rules.
+
+    ``impacts`` limits the cases to those impacts. Cases that cannot be decided are added to ``undecided`` when it is given.
+    """
+    hits: list[Hit] = []
+    known = None if facts.run.complete else facts.run.written
+    for rule in rules.rules:
+        if known is not None and rule.fields and rule.fields.isdisjoint(known) and not _touched(rule, known):
+            continue
+        if rule.releases is not None and not rule.releases(facts):
+            continue
+        where = True if rule.where is None else rule.where(facts)
+        if where is False or where is NOT_APPLICABLE:
+            continue
+        if rule.each is None:
+            _cases(rule, facts, where, None, None, impacts, hits, undecided)
+            continue
+        items = rule.each(facts)
+        if items is UNKNOWN and undecided is not None:
+            undecided.append(Undecided(rule=rule.name, case=rule.cases[0].id, needs=facts.undecided_needs(rule.fields)))
+        if items.__class__ not in (list, tuple):
+            continue
+        for index, item in enumerate(items):
+            bind(facts, item, index)
+            try:
+                _cases(rule, facts, where, item, index, impacts, hits, undecided)
+            finally:
+                unbind(facts, item)
+    return hits
+
+
+def _touched(rule: Rule, known: dict[str, Any]) -> bool:
+    """Whether the rule reads something below or beside the fields, such as the environment."""
+    return any("." not in field or field.startswith(("env.", "keys.", "config.")) for field in rule.fields)
+
+
+def _cases(
+    rule: Rule, facts: Facts, where: Any, item: Any, index: int | None, impacts: tuple[str, ...], hits: list[Hit], undecided: list[Undecided] | None
+) -> None:
+    for case in rule.cases:
+        if impacts and case.impact not in impacts:
+            continue
+        value = True if case.when is None else case.when(facts)
+        if where is not True:
+            value = both(where, value)
+        if value is True:
+            hits.append(Hit(rule, case, item, index))
+            if not rule.report_all:
+                return
+        elif value is UNKNOWN and undecided is not None:
+            undecided.append(Undecided(rule=rule.name, case=case.id, needs=facts.undecided_needs(case.names)))
+
+
+def describe(hit: Hit, facts: Facts) -> Finding:
+    """The finding of a hit, without its fixes."""
+    with element(facts, hit):
+        places = [facts.run.place(fill(at, facts)) for at in hit.case.at]
+        message = fill(hit.case.message, facts)
+    carrier = min(places, key=lambda place: (_PLACE_ORDER.get(place.origin, 5) if not facts.run.complete or place.origin == "set" else 1))
+    finding = Finding(
+        rule=hit.rule.name,
+        code=hit.rule.code,
+        case=hit.case.id,
+        severity=hit.case.severity,
+        impact=hit.case.impact,
+        title=hit.rule.title,
+        message=message,
+        reason=hit.rule.reason,
+        place=carrier,
+        related=[place for place in places if place is not carrier],
+        docs=f"lclint rules show {hit.rule.name}",
+    )
+    hit.finding = finding
+    return finding

@@ -1,0 +1,280 @@
+"""Rule expressions: Python's expression syntax, whitelisted, translated to Python source over four states.
+
+The source that comes out holds one function per expression and calls nothing but ``lclint.engine.operations``; a rule
+file cannot name anything else. ``g`` in it is the facts, a mapping from names to values.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Callable
+
+LONGEST_TEXT = 2_000
+MOST_NODES = 400
+DEEPEST = 40
+
+COMPARISONS = {
+    ast.Eq: "equal",
+    ast.NotEq: "different",
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+    ast.In: "contains",
+    ast.NotIn: "contains_not",
+}
+ARITHMETIC = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder",
+}
+WORDS = {"true": "True", "false": "False", "null": "None", "none": "None"}
+
+
+class ExpressionError(Exception):
+    """An expression that is not allowed. ``column`` is 0-based in the expression's text."""
+
+    def __init__(self, message: str, column: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.column = column
+
+
+def parse(source: str) -> ast.expr:
+    """The syntax tree of one expression.
+
+    Raises ExpressionError when it is not Python syntax or too large.
+    """
+    if len(source) > LONGEST_TEXT:
+        raise ExpressionError(f"longer than {LONGEST_TEXT} characters", LONGEST_TEXT)
+    if _bracket_depth(source) > DEEPEST:
+        raise ExpressionError(f"nested more than {DEEPEST} deep")
+    # conditions are written over several lines in YAML: parentheses keep the line ends from ending the expression
+    try:
+        tree = ast.parse(f"({source}\n)", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        column = max((getattr(error, "offset", None) or 2) - 2, 0) if getattr(error, "lineno", 1) == 1 else 0
+        raise ExpressionError(f"not an expression: {getattr(error, 'msg', error)}", min(column, len(source))) from None
+    if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
+        raise ExpressionError(f"more than {MOST_NODES} parts")
+    return tree
+
+
+def _bracket_depth(source: str) -> int:
+    depth = deepest = 0
+    for character in source:
+        if character in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in ")]}":
+            depth -= 1
+    # a chain of unary operators nests as well
+    return max(deepest, source.count("not not"), source.count("--"))
+
+
+def dotted(node: ast.expr) -> str | None:
+    """``a.b.c`` of a name or a chain of attributes."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    parts.append(node.id)
+    return ".".join(reversed(parts))
+
+
+class Translator:
+    """Translates expressions into statements of one Python function each.
+
+    ``check_name(name)`` returns None for a name that rules may use, else what is wrong with it; ``functions`` maps the
+    callable names to their smallest and largest number of arguments.
+    """
+
+    def __init__(self, check_name: Callable[[str], str | None], functions: dict[str, tuple[int, int]]) -> None:
+        self.check_name = check_name
+        self.functions = functions
+        self.names: set[str] = set()
+        self.lines: list[str] = []
+        self.counter = 0
+        self.depth = 0
+
+    def function(self, name: str, source: str, as_truth: bool = False) -> str:
+        """Python source of ``def name(g)`` that evaluates ``source``; the names that it reads join ``names``.
+
+        Raises ExpressionError.
+        """
+        self.lines = []
+        self.counter = 0
+        result = self._expression(parse(source), 1)
+        if as_truth:
+            result = f"truth({result})"
+        return f"def {name}(g):\n" + "".join(self.lines) + f"    return {result}\n"
+
+    def message(self, name: str, template: str) -> str:
+        """Python source of ``def name(g)`` that fills the ``{expression}`` parts of a message template."""
+        self.lines = []
+        self.counter = 0
+        parts: list[str] = []
+        for literal, source, column in split_template(template):
+            if literal:
+                parts.append(repr(literal))
+            if source is not None:
+                try:
+                    # show() and not the bare value: a literal part is told from a value by being a string
+                    parts.append(f"show({self._expression(parse(source), 1)})")
+                except ExpressionError as error:
+                    raise ExpressionError(error.message, column + error.column) from None
+        return f"def {name}(g):\n" + "".join(self.lines) + f"    return text({', '.join(parts)})\n"
+
+    def _new(self) -> str:
+        self.counter += 1
+        return f"t{self.counter}"
+
+    def _emit(self, indent: int, line: str) -> None:
+        self.lines.append("    " * indent + line + "\n")
+
+    def _refuse(self, node: ast.AST, message: str) -> ExpressionError:
+        return ExpressionError(message, max(getattr(node, "col_offset", 1) - 1, 0) if getattr(node, "lineno", 1) == 1 else 0)
+
+    def _expression(self, node: ast.expr, indent: int) -> str:
+        """Emit the statements that compute ``node``; the text of the result, an atom or a call without side effects."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.depth = 0
+            raise self._refuse(node, f"nested more than {DEEPEST} deep")
+        try:
+            return self._node(node, indent)
+        finally:
+            self.depth -= 1
+
+    def _node(self, node: ast.expr, indent: int) -> str:
+        if isinstance(node, ast.Constant):
+            if node.value is None or isinstance(node.value, (bool, str, float)):
+                return repr(node.value)
+            if isinstance(node.value, int) and abs(node.value) < 1 << 64:
+                return repr(node.value)
+            raise self._refuse(node, "only strings, numbers, true, false and null can be written")
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            return self._name(node, indent)
+        if isinstance(node, ast.BoolOp):
+            return self._logic(node, indent)
+        if isinstance(node, ast.UnaryOp):
+            operand = self._expression(node.operand, indent)
+            if isinstance(node.op, ast.Not):
+                return f"not_({operand})"
+            if isinstance(node.op, ast.USub):
+                return f"negative({operand})"
+            raise self._refuse(node, "this operator is not allowed")
+        if isinstance(node, ast.Compare):
+            return self._comparison(node, indent)
+        if isinstance(node, ast.BinOp):
+            operation = ARITHMETIC.get(type(node.op))
+            if operation is None:
+                raise self._refuse(node, "this operator is not allowed (+ - * / // % are)")
+            left = self._expression(node.left, indent)
+            return f"{operation}({left}, {self._expression(node.right, indent)})"
+        if isinstance(node, ast.IfExp):
+            condition = self._expression(node.test, indent)
+            value = self._expression(node.body, indent)
+            return f"choose({condition}, {value}, {self._expression(node.orelse, indent)})"
+        if isinstance(node, (ast.List, ast.Tuple)):
+            if all(isinstance(item, ast.Constant) for item in node.elts):
+                return "(" + "".join(self._expression(item, indent) + ", " for item in node.elts) + ")"
+            return "make_list(" + ", ".join(self._expression(item, indent) for item in node.elts) + ")"
+        if isinstance(node, ast.Subscript) and not isinstance(node.slice, (ast.Slice, ast.Tuple)):
+            items = self._expression(node.value, indent)
+            return f"item_of({items}, {self._expression(node.slice, indent)})"
+        if isinstance(node, ast.Call):
+            return self._call(node, indent)
+        raise self._refuse(node, f"{type(node).__name__} is not allowed in a rule expression")
+
+    def _name(self, node: ast.expr, indent: int) -> str:
+        name = dotted(node)
+        if name is None:
+            raise self._refuse(node, "only names such as model.seq_length can be read")
+        if name in WORDS:
+            return WORDS[name]
+        problem = self.check_name(name)
+        if problem is not None:
+            raise self._refuse(node, problem)
+        self.names.add(name)
+        result = self._new()
+        self._emit(indent, f"{result} = g[{name!r}]")
+        return result
+
+    def _logic(self, node: ast.BoolOp, indent: int) -> str:
+        is_and = isinstance(node.op, ast.And)
+        result = self._new()
+        for number, part in enumerate(node.values):
+            if number:
+                # the rest cannot change a result that is settled: facts behind it are not even computed
+                self._emit(indent, f"if {result} is not {'False' if is_and else 'True'}:")
+                indent += 1
+            value = f"truth({self._expression(part, indent)})"
+            self._emit(indent, f"{result} = {value}" if not number else f"{result} = {'both' if is_and else 'either'}({result}, {value})")
+        return result
+
+    def _comparison(self, node: ast.Compare, indent: int) -> str:
+        left = self._expression(node.left, indent)
+        parts = []
+        for operator, right_node in zip(node.ops, node.comparators):
+            if isinstance(operator, (ast.Is, ast.IsNot)):
+                if not (self._word(right_node) == "None"):
+                    raise self._refuse(right_node, "'is' and 'is not' compare with null only")
+                parts.append(f"{'is_null' if isinstance(operator, ast.Is) else 'is_not_null'}({left})")
+                continue
+            right = self._expression(right_node, indent)
+            parts.append(f"{COMPARISONS[type(operator)]}({left}, {right})")
+            left = right
+        result = parts[0]
+        for part in parts[1:]:
+            result = f"both({result}, {part})"
+        return result
+
+    def _word(self, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Constant):
+            return repr(node.value)
+        return WORDS.get(dotted(node) or "")
+
+    def _call(self, node: ast.Call, indent: int) -> str:
+        name = node.func.id if isinstance(node.func, ast.Name) else None
+        if name not in self.functions:
+            raise self._refuse(node, f"no such function: {ast.unparse(node.func)[:40]} (there are {', '.join(sorted(self.functions))})")
+        fewest, most = self.functions[name]
+        if node.keywords or not fewest <= len(node.args) <= most or any(isinstance(a, ast.Starred) for a in node.args):
+            raise self._refuse(node, f"{name} takes {fewest}{f' to {most}' if most > fewest else ''} values")
+        return f"FUNCTIONS[{name!r}][2](" + ", ".join(self._expression(argument, indent) for argument in node.args) + ")"
+
+
+def split_template(template: str) -> list[tuple[str, str | None, int]]:
+    """A message template as ``(literal, expression or None, column of the expression)`` parts; ``{{`` and ``}}`` are braces.
+
+    Raises ExpressionError for a brace without its partner.
+    """
+    parts: list[tuple[str, str | None, int]] = []
+    literal = ""
+    index = 0
+    while index < len(template):
+        character = template[index]
+        if template[index : index + 2] in ("{{", "}}"):
+            literal += character
+            index += 2
+        elif character == "{":
+            end = template.find("}", index)
+            if end < 0:
+                raise ExpressionError("'{' without '}'", index)
+            parts.append((literal, template[index + 1 : end].strip(), index + 1))
+            literal = ""
+            index = end + 1
+        elif character == "}":
+            raise ExpressionError("'}' without '{'", index)
+        else:
+            literal += character
+            index += 1
+    if literal or not parts:
+        parts.append((literal, None, index))
+    return parts

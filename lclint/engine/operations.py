@@ -1,0 +1,304 @@
+"""What the operators and functions of rule expressions do with known, unknown and not-applicable values.
+
+Logic is Kleene's, with *not applicable* as a fourth state: ``false and x`` is false and ``true or x`` is true whatever
+x is; otherwise an operand that is not applicable makes the result not applicable, and an unknown one makes it unknown.
+Arithmetic and ordering on null, on a wrong type or out of range is not applicable.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable
+
+from lclint.core.states import NOT_APPLICABLE, UNKNOWN, State
+
+# Numbers beyond this are no field of a training config; the bound keeps a hostile rule file from eating memory.
+LARGEST = 1 << 80
+LONGEST = 100_000
+
+
+def truth(value: Any) -> Any:
+    """True, False, or the state itself."""
+    return value if value.__class__ is State else bool(value)
+
+
+def not_(value: Any) -> Any:
+    return value if value.__class__ is State else not value
+
+
+def both(left: Any, right: Any) -> Any:
+    """``left and right`` for truths."""
+    if left is False or right is False:
+        return False
+    if left is NOT_APPLICABLE or right is NOT_APPLICABLE:
+        return NOT_APPLICABLE
+    return UNKNOWN if left is UNKNOWN or right is UNKNOWN else True
+
+
+def either(left: Any, right: Any) -> Any:
+    """``left or right`` for truths."""
+    if left is True or right is True:
+        return True
+    if left is UNKNOWN or right is UNKNOWN:
+        return UNKNOWN
+    return NOT_APPLICABLE if left is NOT_APPLICABLE or right is NOT_APPLICABLE else False
+
+
+def _state(*values: Any) -> State | None:
+    """The state that absorbs these operands, None when all are known."""
+    found = None
+    for value in values:
+        if value is NOT_APPLICABLE:
+            return NOT_APPLICABLE
+        if value is UNKNOWN:
+            found = UNKNOWN
+    return found
+
+
+def equal(left: Any, right: Any) -> Any:
+    state = _state(left, right)
+    return _same(left, right) if state is None else state
+
+
+def different(left: Any, right: Any) -> Any:
+    state = _state(left, right)
+    return not _same(left, right) if state is None else state
+
+
+def _same(left: Any, right: Any) -> bool:
+    # True == 1 in Python, but a flag is not a count
+    if (left.__class__ is bool) is not (right.__class__ is bool):
+        return False
+    if left.__class__ is tuple:
+        left = list(left)
+    return bool(left == (list(right) if right.__class__ is tuple else right))
+
+
+def is_null(value: Any) -> Any:
+    return value if value.__class__ is State else value is None
+
+
+def is_not_null(value: Any) -> Any:
+    return value if value.__class__ is State else value is not None
+
+
+def _number(value: Any) -> bool:
+    return value.__class__ is int or value.__class__ is float
+
+
+def _ordering(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+    def operation(left: Any, right: Any) -> Any:
+        state = _state(left, right)
+        if state is not None:
+            return state
+        return compare(left, right) if _number(left) and _number(right) else NOT_APPLICABLE
+
+    return operation
+
+
+less = _ordering(lambda left, right: left < right)
+less_equal = _ordering(lambda left, right: left <= right)
+greater = _ordering(lambda left, right: left > right)
+greater_equal = _ordering(lambda left, right: left >= right)
+
+
+def _arithmetic(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def operation(left: Any, right: Any) -> Any:
+        state = _state(left, right)
+        if state is not None:
+            return state
+        if not _number(left) or not _number(right):
+            return NOT_APPLICABLE
+        try:
+            result = compute(left, right)
+        except (ArithmeticError, ValueError):
+            return NOT_APPLICABLE
+        return result if -LARGEST < result < LARGEST else NOT_APPLICABLE
+
+    return operation
+
+
+add = _arithmetic(lambda left, right: left + right)
+subtract = _arithmetic(lambda left, right: left - right)
+multiply = _arithmetic(lambda left, right: left * right)
+divide = _arithmetic(lambda left, right: left / right)
+floor_divide = _arithmetic(lambda left, right: left // right)
+remainder = _arithmetic(lambda left, right: left % right)
+
+
+def negative(value: Any) -> Any:
+    return subtract(0, value)
+
+
+def contains(item: Any, items: Any) -> Any:
+    """``item in items``, on lists only: ``"full" in "full_iteration"`` must not be a question."""
+    state = _state(item, items)
+    if state is not None:
+        return state
+    if items.__class__ not in (list, tuple):
+        return NOT_APPLICABLE
+    unknown = False
+    for element in items:
+        if element is UNKNOWN:
+            unknown = True
+        elif _same(item, element):
+            return True
+    return UNKNOWN if unknown else False
+
+
+def contains_not(item: Any, items: Any) -> Any:
+    return not_(contains(item, items))
+
+
+def choose(condition: Any, value: Any, other: Any) -> Any:
+    """``value if condition else other``; an undecided condition still decides when both branches agree."""
+    if condition.__class__ is State:
+        return value if value.__class__ is not State and equal(value, other) is True else condition
+    return value if condition else other
+
+
+def make_list(*items: Any) -> Any:
+    """A list literal; an element that is not applicable makes the list not applicable, an unknown one stays in it."""
+    return NOT_APPLICABLE if NOT_APPLICABLE in items else list(items)
+
+
+def item_of(items: Any, index: Any) -> Any:
+    """``items[index]``; out of range or not a list is not applicable."""
+    state = _state(items, index)
+    if state is not None:
+        return state
+    if items.__class__ not in (list, tuple) or index.__class__ is not int or not -len(items) <= index < len(items):
+        return NOT_APPLICABLE
+    return items[index]
+
+
+def _function(check: Callable[..., bool], compute: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        state = _state(*arguments)
+        if state is not None:
+            return state
+        for argument in arguments:
+            if argument.__class__ in (list, tuple) and UNKNOWN in argument:
+                return UNKNOWN
+        if not check(*arguments):
+            return NOT_APPLICABLE
+        try:
+            result = compute(*arguments)
+        except (ArithmeticError, ValueError, TypeError):
+            return NOT_APPLICABLE
+        return result if not _number(result) or -LARGEST < result < LARGEST else NOT_APPLICABLE
+
+    return call
+
+
+def _is_list(value: Any) -> bool:
+    return value.__class__ in (list, tuple) and len(value) <= LONGEST
+
+
+def _lists(*values: Any) -> bool:
+    return all(_is_list(value) for value in values)
+
+
+def _numbers(*values: Any) -> bool:
+    return all(_number(value) for value in values)
+
+
+def _integers(*values: Any) -> bool:
+    return all(value.__class__ is int for value in values)
+
+
+def _strings(*values: Any) -> bool:
+    return all(value.__class__ is str for value in values)
+
+
+def _number_list(value: Any) -> bool:
+    return _is_list(value) and all(_number(item) for item in value)
+
+
+def _listed(values: tuple[Any, ...]) -> Any:
+    return values[0] if len(values) == 1 and _is_list(values[0]) else values
+
+
+def _flat_numbers(*values: Any) -> bool:
+    return len(_listed(values)) > 0 and all(_number(item) for item in _listed(values))
+
+
+def _product(values: Any) -> Any:
+    result = 1
+    for value in values:
+        result *= value
+        if abs(result) > LARGEST:
+            raise OverflowError
+    return result
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """``2.10.0.dev1`` -> (2, 10, 0): the release number that ordered comparisons need."""
+    numbers = []
+    for part in text.split("."):
+        digits = ""
+        for character in part:
+            if not character.isdigit():
+                break
+            digits += character
+        if not digits:
+            break
+        numbers.append(int(digits))
+    if not numbers:
+        raise ValueError(text)
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
+
+
+# The one table of functions that a rule may call: name -> (smallest and largest number of arguments, what it computes).
+FUNCTIONS: dict[str, tuple[int, int, Callable[..., Any]]] = {
+    "len": (1, 1, _function(_lists, len)),
+    "min": (1, 8, _function(_flat_numbers, lambda *values: min(_listed(values)))),
+    "max": (1, 8, _function(_flat_numbers, lambda *values: max(_listed(values)))),
+    "sum": (1, 1, _function(_number_list, sum)),
+    "product": (1, 1, _function(_number_list, _product)),
+    "abs": (1, 1, _function(_numbers, abs)),
+    "lcm": (1, 8, _function(_integers, math.lcm)),
+    "gcd": (1, 8, _function(_integers, math.gcd)),
+    "ceil": (1, 1, _function(_numbers, math.ceil)),
+    "floor": (1, 1, _function(_numbers, math.floor)),
+    "without": (2, 2, _function(_lists, lambda items, others: [item for item in items if item not in others])),
+    "common": (2, 2, _function(_lists, lambda items, others: [item for item in items if item in others])),
+    "count": (2, 2, _function(lambda items, item: _is_list(items), lambda items, item: list(items).count(item))),
+    "unique": (1, 1, _function(_lists, lambda items: [item for i, item in enumerate(items) if item not in items[:i]])),
+    "lower": (1, 1, _function(_strings, str.lower)),
+    "startswith": (2, 2, _function(_strings, str.startswith)),
+    "endswith": (2, 2, _function(_strings, str.endswith)),
+    "includes": (2, 2, _function(_strings, lambda text, part: part in text)),
+    "is_list": (1, 1, _function(lambda value: True, lambda value: value.__class__ in (list, tuple))),
+    "is_string": (1, 1, _function(lambda value: True, lambda value: value.__class__ is str)),
+    "is_number": (1, 1, _function(lambda value: True, _number)),
+    "at_least": (2, 2, _function(_strings, lambda version, wanted: _version(version) >= _version(wanted))),
+    "below": (2, 2, _function(_strings, lambda version, wanted: _version(version) < _version(wanted))),
+    "known": (1, 1, lambda value: value is not UNKNOWN),
+    "applies": (1, 1, lambda value: UNKNOWN if value is UNKNOWN else value is not NOT_APPLICABLE),
+}
+
+
+def show(value: Any) -> str:
+    """A value as a message shows it: in YAML's words, short."""
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if value.__class__ is float:
+        return f"{value:.4g}" if math.isfinite(value) and not value.is_integer() else repr(value)
+    if value.__class__ in (list, tuple):
+        shown = [show(item) for item in value[:9]]
+        return "[" + ", ".join(shown + ["..."] * (len(value) > 9)) + "]"
+    if value.__class__ is dict:
+        return "{...}"
+    return str(value)
+
+
+def text(*parts: Any) -> str:
+    """A message from its literal parts and values."""
+    return "".join(part if part.__class__ is str else show(part) for part in parts)

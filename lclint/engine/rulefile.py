@@ -1,0 +1,115 @@
+"""Reads one rule file: YAML, checked by the rule schema, each fault with its file and line.
+
+Not on the path of an ordinary check, which runs compiled rules.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from lclint.core.errors import InputError, RuleError
+from lclint.sources import document, files
+
+LARGEST = 256 * 1024
+
+# in a wheel rules/ and schemas/ lie inside the package, in a checkout beside it
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def shipped(folder: str) -> str:
+    """The path of the shipped ``rules`` or ``schemas`` folder."""
+    inside = os.path.join(_PACKAGE, folder)
+    return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(_PACKAGE), folder)
+
+
+class RuleFile:
+    """A rule file's data and where its parts stand."""
+
+    def __init__(self, path: str, source: document.Document) -> None:
+        self.path = path
+        self.source = source
+        self.data: dict[str, Any] = source.data
+
+    def line(self, *where: str | int) -> int | None:
+        """The 1-based line of the innermost part of that path that the file has."""
+        for length in range(len(where), 0, -1):
+            span = self.source.span(tuple(where[:length]), "value") or self.source.span(tuple(where[:length]), "key")
+            if span is not None:
+                return self.source.position(span[0])[0]
+        return None
+
+    def error(self, message: str, *where: str | int) -> RuleError:
+        return RuleError(message, self.path, self.line(*where) or 1)
+
+
+def read(path: str) -> RuleFile:
+    """Read and validate one rule file.
+
+    Raises RuleError when it is not YAML or does not follow the schema.
+    """
+    return _read(path, "rule")
+
+
+def read_bundle(path: str) -> RuleFile:
+    """Read one file of ``rules/bundles``: changes that belong together, named for fixes to refer to."""
+    return _read(path, "bundle")
+
+
+def _read(path: str, kind: str) -> RuleFile:
+    try:
+        source = document.load(files.read(path, LARGEST), path, "safe_load")
+    except InputError as error:
+        raise RuleError(error.message, error.path, error.line, error.hint) from None
+    result = RuleFile(path, source)
+    if not isinstance(source.data, dict):
+        raise result.error("a rule file is a mapping with the keys name, code, title, cases, ...")
+    for problem in source.problems:
+        raise RuleError(problem.message, path, source.position(problem.start)[0])
+    fault = next(iter(sorted(_validator(kind).iter_errors(source.data), key=lambda e: (-len(e.absolute_path), str(e.absolute_path)))), None)
+    if fault is not None:
+        where = ".".join(str(part) for part in fault.absolute_path) or "the rule"
+        raise result.error(f"{where}: {_short(fault.message)}", *fault.absolute_path)
+    return result
+
+
+def _short(message: str) -> str:
+    return message if len(message) <= 200 else message[:120] + " ... " + message[-70:]
+
+
+_validators: dict[str, Any] = {}
+
+
+def _validator(kind: str) -> Any:
+    if kind not in _validators:
+        import jsonschema
+
+        with open(os.path.join(shipped("schemas"), "rule.schema.json"), encoding="utf-8") as handle:
+            schema = json.load(handle)
+        if kind == "bundle":
+            fix = schema["$defs"]["fix"]
+            fix["required"] = ["name", "title"]
+            del fix["properties"]["applicability"]
+            fix["properties"]["name"] = {"$ref": "#/$defs/name"}
+            schema = {"$schema": schema["$schema"], "$defs": schema["$defs"], "$ref": "#/$defs/fix"}
+        _validators[kind] = jsonschema.Draft202012Validator(schema)
+    return _validators[kind]
+
+
+def find(folder: str) -> tuple[list[str], list[str]]:
+    """The rule files and the bundle files under a folder, sorted.
+
+    Raises RuleError when the folder does not exist or holds no rule.
+    """
+    if not os.path.isdir(folder):
+        raise RuleError("no such folder of rules", folder)
+    rules: list[str] = []
+    bundles: list[str] = []
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        wanted = bundles if os.path.basename(here) == "bundles" else rules
+        wanted += [os.path.join(here, name) for name in sorted(names) if name.endswith((".yaml", ".yml"))]
+    if not rules and not bundles:
+        raise RuleError("this folder holds no rule file (*.yaml)", folder)
+    return rules, bundles

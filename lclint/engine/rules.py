@@ -1,0 +1,207 @@
+"""The compiled rules of a check: loading, caching and selecting them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Callable, Iterable, Iterator
+
+from lclint.core.errors import RuleError, UsageError
+
+Function = Callable[[Any], Any]
+
+
+class Case:
+    """One case of a rule; ``when`` is None where it always holds."""
+
+    __slots__ = ("id", "when", "severity", "impact", "strikes", "at", "message", "fixes", "names")
+
+    def __init__(self, row: tuple[Any, ...]) -> None:
+        self.id: str
+        self.when: Function | None
+        self.severity: str
+        self.impact: str
+        self.strikes: str | None
+        self.at: tuple[str | Function, ...]
+        self.message: str | Function
+        self.fixes: tuple[str, ...]
+        self.names: tuple[str, ...]
+        (self.id, self.when, self.severity, self.impact, self.strikes, self.at, self.message, self.fixes, self.names) = row
+
+
+class Rule:
+    """One rule. ``fields`` are the config fields behind everything that it reads."""
+
+    __slots__ = ("name", "code", "title", "reason", "releases", "where", "each", "report_all", "cases", "fixes", "fields")
+
+    def __init__(self, row: tuple[Any, ...]) -> None:
+        self.name: str
+        self.code: str
+        self.title: str
+        self.reason: str
+        self.releases: Function | None
+        self.where: Function | None
+        self.each: Function | None
+        self.report_all: bool
+        self.fixes: dict[str, tuple[Any, ...]]
+        (self.name, self.code, self.title, self.reason, self.releases, self.where, self.each, self.report_all, cases, self.fixes, fields) = row
+        self.cases = [Case(case) for case in cases]
+        self.fields = frozenset(fields)
+
+
+class RuleSet:
+    """Rules in the order of their names, and the bundles that their fixes refer to."""
+
+    __slots__ = ("rules", "bundles")
+
+    def __init__(self, rules: Iterable[Rule], bundles: dict[str, tuple[Any, ...]]) -> None:
+        self.rules = list(rules)
+        self.bundles = bundles
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def find(self, name: str) -> Rule:
+        """The rule of that name or code. Raises UsageError with the closest names."""
+        for rule in self.rules:
+            if name in (rule.name, rule.code):
+                return rule
+        raise UsageError(f"no rule is called {name}", hint=_closest(name, [rule.name for rule in self.rules]))
+
+    def select(self, select: Iterable[str], ignore: Iterable[str], extend: Iterable[str]) -> RuleSet:
+        """The rules that ``--select``, ``--extend-select`` and ``--ignore`` leave; entries are names, codes or beginnings of codes.
+
+        Raises UsageError for an entry that matches no rule.
+        """
+        chosen = self._matching(select) if select else {rule.name for rule in self.rules}
+        chosen |= self._matching(extend)
+        chosen -= self._matching(ignore)
+        return RuleSet([rule for rule in self.rules if rule.name in chosen], self.bundles)
+
+    def _matching(self, entries: Iterable[str]) -> set[str]:
+        found: set[str] = set()
+        for entry in entries:
+            matches = {r.name for r in self.rules if entry == r.name or r.code == entry.upper() or entry.upper() == "ALL"}
+            matches |= {r.name for r in self.rules if entry.isupper() and r.code.startswith(entry)} if not matches else set()
+            if not matches:
+                raise UsageError(f"no rule is called {entry}", hint=_closest(entry, [r.name for r in self.rules]))
+            found |= matches
+        return found
+
+
+def _closest(name: str, names: list[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, names, 3, 0.5)
+    return f"did you mean {' or '.join(close)}?" if close else "lclint rules list shows them all"
+
+
+def load(folders: Iterable[str] = ()) -> RuleSet:
+    """The shipped rules, and those of users' own folders after them.
+
+    Raises RuleError for a rule file that is not allowed.
+    """
+    tables = [_shipped()]
+    rows = list(tables[0]["RULES"])
+    bundles = dict(tables[0]["BUNDLES"])
+    for folder in folders:
+        table = _cached([folder])
+        taken = {row[0] for row in rows} | {row[1] for row in rows}
+        for row in table["RULES"]:
+            if row[0] in taken or row[1] in taken:
+                raise RuleError(f"the rule {row[0]} [{row[1]}] has the name or the code of another rule", folder)
+        rows += table["RULES"]
+        bundles.update(table["BUNDLES"])
+    return RuleSet([Rule(row) for row in rows], bundles)
+
+
+def load_only(folder: str) -> RuleSet:
+    """The rules of one folder without the shipped ones. Raises RuleError."""
+    table = _cached([folder])
+    return RuleSet([Rule(row) for row in table["RULES"]], dict(table["BUNDLES"]))
+
+
+def _shipped() -> dict[str, Any]:
+    try:
+        from lclint import _compiled_rules  # type: ignore[attr-defined]
+    except ImportError:
+        # a checkout: the rules are beside the package and compiled when they change
+        from lclint.engine import rulefile
+
+        return _cached([rulefile.shipped("rules")])
+    return vars(_compiled_rules)
+
+
+def _cached(folders: list[str]) -> dict[str, Any]:
+    """The compiled module of those folders, from the per-user cache when nothing that went into it has changed."""
+    import hashlib
+    import marshal
+
+    from lclint.engine import rulefile
+
+    digest = hashlib.sha256(sys.version.encode())
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    sources = [os.path.join(rulefile.shipped("schemas"), "rule.schema.json")]
+    for part in ("engine", "facts", "sources"):
+        folder = os.path.join(package, part)
+        sources += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".py")]
+    for folder in folders:
+        rules, bundles = rulefile.find(folder)
+        sources += rules + bundles
+    for path in sources:
+        digest.update(path.encode(errors="surrogateescape") + b"\0")
+        try:
+            with open(path, "rb") as handle:
+                digest.update(handle.read(rulefile.LARGEST + 1) + b"\0")
+        except OSError as error:
+            raise RuleError(error.strerror or "cannot be read", path) from None
+    cache = _cache_folder()
+    file = os.path.join(cache, f"rules-{digest.hexdigest()[:32]}.bin") if cache else None
+    code = None
+    if file is not None:
+        try:
+            with open(file, "rb") as handle:
+                code = marshal.load(handle)
+        except (OSError, ValueError, EOFError, TypeError):
+            code = None
+    if code is None:
+        from lclint.engine import compile as compiler
+
+        source = compiler.compile_directories(folders)
+        code = compile(source, "<compiled rules>", "exec", dont_inherit=True)
+        if file is not None:
+            _store(file, marshal.dumps(code))
+    table: dict[str, Any] = {"__name__": "lclint._compiled_rules"}
+    exec(code, table)  # noqa: S102 - generated by our own compiler from whitelisted expressions
+    return table
+
+
+def _cache_folder() -> str | None:
+    """A folder that only this user can write, since what it holds is run; None where there is none."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = os.path.join(base, "lclint")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        status = os.stat(folder)
+    except OSError:
+        return None
+    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+        return None
+    return folder
+
+
+def _store(file: str, data: bytes) -> None:
+    """Write the cache file in one step; a cache that cannot be written is only slower."""
+    temporary = f"{file}.{os.getpid()}"
+    try:
+        with open(temporary, "wb") as handle:
+            handle.write(data)
+        os.replace(temporary, file)
+    except OSError:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass

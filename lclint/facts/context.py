@@ -1,0 +1,62 @@
+"""The facts of one run: a mapping from every name that rules may use to its value, computed on first use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Iterable
+
+from lclint.core.states import UNKNOWN
+from lclint.facts.registry import FACTS
+
+if TYPE_CHECKING:
+    from lclint.config.run import Run
+
+
+class Facts(dict[str, Any]):
+    """``facts[name]`` is a known value, null, UNKNOWN or NOT_APPLICABLE; never a KeyError."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run.resolved)
+        self.run = run
+
+    def __missing__(self, name: str) -> Any:
+        declared = FACTS.get(name)
+        value = self.run.missing(name) if declared is None else declared.value(self)
+        self[name] = value
+        return value
+
+    def undecided_needs(self, names: Iterable[str]) -> list[str]:
+        """What would decide those names that are unknown: fields, ``env.NAME`` or command-line options, sorted."""
+        found: set[str] = set()
+        seen: set[str] = set()
+        todo = [name for name in names if self[name] is UNKNOWN]
+        while todo:
+            name = todo.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            declared = FACTS.get(name)
+            if declared is None:
+                found.add(_need(name))
+            else:
+                behind = [need for need in declared.needs if self[need] is UNKNOWN]
+                todo += behind
+                if not behind:
+                    found.add(name)
+        return sorted(found)
+
+
+_OPTIONS = {
+    "cluster.gpus": "--gpus",
+    "cluster.gpus_per_node": "--gpus-per-node",
+    "te.version": "--te-version",
+    "torch.version": "--torch-version",
+    "bridge.version": "--bridge-version",
+}
+
+
+def _need(name: str) -> str:
+    if name.startswith("written."):
+        name = name[len("written.") :]
+    return "--gpu" if name.startswith("gpu.") else _OPTIONS.get(name, name)

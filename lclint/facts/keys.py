@@ -1,0 +1,88 @@
+"""Faults of the written form: what ``lclint.config.keys`` and the overrides found, as lists for ``each:``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lclint.facts.registry import fact
+
+SOURCE = "field tables of the release, harvested from the published wheels"
+
+
+def _records(g: Any) -> dict[str, list[dict[str, Any]]]:
+    found = g.get("keys._all")
+    if found is None:
+        from lclint.config.keys import check
+
+        found = g["keys._all"] = check(g.run)
+    return found  # type: ignore[no-any-return]
+
+
+def _problems(g: Any, kind: str) -> list[dict[str, Any]]:
+    return [{"path": p.path, "text": p.text} for p in g.run.problems if p.kind == kind]
+
+
+@fact("keys.unknown", needs=(), unit="records: path, key, parent, suggestion, new, taken, owner", source=SOURCE, raw=True)
+def unknown(g: Any) -> list[dict[str, Any]]:
+    """Keys that no class which may stand there has."""
+    return _records(g)["unknown"]
+
+
+@fact("keys.misplaced", needs=(), unit="records: path, key, sections, only, owner", source=SOURCE, raw=True)
+def misplaced(g: Any) -> list[dict[str, Any]]:
+    """Keys that are fields of another section only."""
+    return _records(g)["misplaced"]
+
+
+@fact("keys.unknown_sections", needs=(), unit="records: path, suggestion", source=SOURCE, raw=True)
+def unknown_sections(g: Any) -> list[dict[str, Any]]:
+    """Top-level keys that are a slip of a section's name."""
+    return _records(g)["section"]
+
+
+@fact("keys.wrong_type", needs=(), unit="records: path, value, kind, type", source=SOURCE, raw=True)
+def wrong_type(g: Any) -> list[dict[str, Any]]:
+    """Values of a kind that the field's annotation does not have."""
+    return _records(g)["type"]
+
+
+@fact("keys.not_a_choice", needs=(), unit="records: path, value, choices, suggestion, whole", source=SOURCE, raw=True)
+def not_a_choice(g: Any) -> list[dict[str, Any]]:
+    """Values outside the closed set that the field's annotation names."""
+    return _records(g)["choice"]
+
+
+@fact("keys.none_text", needs=(), unit="records: path", source=SOURCE, raw=True)
+def none_text(g: Any) -> list[dict[str, Any]]:
+    """Fields that hold the text None where null is meant."""
+    return _records(g)["none_text"]
+
+
+@fact("keys.deprecated", needs=(), unit="records: path, note", source=SOURCE, raw=True)
+def deprecated(g: Any) -> list[dict[str, Any]]:
+    """Deprecated fields that were given a value of their own."""
+    return _records(g)["deprecated"]
+
+
+@fact("keys.override", needs=(), unit="records: path, text", source="Hydra 1.3 override grammar", raw=True)
+def override(g: Any) -> list[dict[str, Any]]:
+    """Overrides that Hydra refuses."""
+    return _problems(g, "override")
+
+
+@fact("keys.dropped", needs=(), unit="records: path, text", source="Bridge training/utils/omegaconf_utils.py (0.6.2)", raw=True)
+def dropped(g: Any) -> list[dict[str, Any]]:
+    """Overrides that Hydra takes and Bridge drops."""
+    return _problems(g, "dropped")
+
+
+@fact("keys.refused", needs=(), unit="records: path, text", source="OmegaConf 2.3 and yaml.safe_load", raw=True)
+def refused(g: Any) -> list[dict[str, Any]]:
+    """What the loader of the file refuses although the rest can be read."""
+    return _problems(g, "loader")
+
+
+@fact("keys.classless", needs=(), unit="records: path, text", source="Bridge training/utils/omegaconf_utils.py (0.6.2)", raw=True)
+def classless(g: Any) -> list[dict[str, Any]]:
+    """Sections that are null or a name, and that an override fills with a plain mapping."""
+    return _problems(g, "classless-section")

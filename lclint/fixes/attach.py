@@ -1,0 +1,35 @@
+"""Gives findings their fixes: filled from the rules, searched, tried, and lowered to edits."""
+
+from __future__ import annotations
+
+from lclint.config.run import Run
+from lclint.core.finding import Fix
+from lclint.engine.evaluate import Hit
+from lclint.engine.rules import RuleSet
+from lclint.facts.context import Facts
+from lclint.fixes.lower import lower
+from lclint.fixes.symbolic import fixes
+from lclint.fixes.trial import Trial
+
+
+def attach(run: Run, facts: Facts, rules: RuleSet, hits: list[Hit]) -> None:
+    """Fill ``fixes`` of every hit's finding; a fix that does not solve it, or breaks something else, is left out."""
+    if not any(hit.case.fixes for hit in hits):
+        return
+    trial = Trial(run, facts, rules, hits)
+    for hit in hits:
+        if hit.finding is None:
+            continue
+        for fix, search in fixes(hit, facts, rules):
+            found: Fix | None = fix
+            if search:
+                found = trial.search(hit, fix, search)
+            elif _changes(fix) and not trial.solves(hit, fix):
+                found = None
+            if found is not None:
+                lower(run, found)
+                hit.finding.fixes.append(found)
+
+
+def _changes(fix: Fix) -> bool:
+    return bool(fix.set or fix.remove or fix.rename or fix.lists or fix.env)

@@ -1,0 +1,139 @@
+"""Lowers a symbolic fix to edits of the config file, and proves them by reading the new text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lclint.catalog import tables
+from lclint.config.changes import changed_list, default, section_class
+from lclint.config.run import Run, field_path
+from lclint.core.finding import Edit, Fix
+from lclint.sources import edits
+
+TORCH_DTYPES = {"fp32": "torch.float32", "bf16": "torch.bfloat16", "fp16": "torch.float16", "fp64": "torch.float64", "uint8": "torch.uint8"}
+
+
+class NotHere(Exception):
+    """The fix cannot be made in the file; the text says what to do instead."""
+
+
+def lower(run: Run, fix: Fix) -> None:
+    """Fill ``fix.edits``; where the file is not the place, ``fix.action`` says what is.
+
+    A fix that the text does not take exactly (an alias that others share, a string in the place of a section) gets neither and
+    is left for a person.
+    """
+    if not (fix.set or fix.remove or fix.rename or fix.lists or fix.env):
+        return
+    try:
+        operations = _operations(run, fix)
+    except NotHere as reason:
+        fix.action = fix.action or str(reason)
+        return
+    document = run.document
+    if document is None:
+        fix.action = fix.action or _command_line(fix)
+        return
+    try:
+        changes = edits.change(document, operations)
+        fault = edits.verify(document, operations, edits.apply(document.text, changes))
+    except edits.EditRefused as reason:
+        fault, changes = str(reason), []
+    if fault is not None:
+        fix.action = fix.action or f"edit by hand: {fault}"
+        return
+    fix.edits = [Edit(path=run.path, start=start, end=end, text=text) for start, end, text in changes]
+
+
+def _command_line(fix: Fix) -> str:
+    parts = [f"--set {field}={_hydra(value)}" for field, value in fix.set.items()]
+    parts += [f"--set ~{field}" for field in fix.remove] + [f"--env {name}={value}" for name, value in fix.env.items()]
+    return "give " + " ".join(parts) if parts else "change the config"
+
+
+def _hydra(value: Any) -> str:
+    if value is None:
+        return "null"
+    if value.__class__ is bool:
+        return "true" if value else "false"
+    if value.__class__ is list:
+        return "[" + ",".join(_hydra(item) for item in value) + "]"
+    return str(value)
+
+
+def _operations(run: Run, fix: Fix) -> list[tuple[Any, ...]]:
+    """The edit operations of a fix. Raises NotHere when a value came from an override, which beats the file."""
+    operations: list[tuple[Any, ...]] = []
+    sections: dict[str, dict[str, Any]] = {}
+    for old, new in fix.rename.items():
+        _in_file(run, old, f"rename it to {new.rpartition('.')[2]} there")
+        operations.append(("rename", field_path(old), new.rpartition(".")[2]))
+    for field in fix.remove:
+        operations += _removal(run, field)
+    for operation, field, value in fix.lists:
+        _in_file(run, field, "change the list there")
+        if run.origins.get(field) == "file":
+            operations.append((operation, field_path(field), value))
+        else:
+            items = run.written.get(field)
+            if items.__class__ is not list:
+                raise NotHere(f"{field} is not a list in what the file overrides")
+            operations.append(("set", field_path(field), changed_list(items, operation, value)))
+    for field, value in fix.set.items():
+        _in_file(run, field, f"set {field}={_hydra(value)} there")
+        section = field.partition(".")[0]
+        present = run.written.get(section, run)
+        if "." in field and present is not run and present.__class__ is not dict:
+            if present is not None:
+                raise NotHere(f"{section} is the name {present!r}: {field} needs the section written out")
+            sections.setdefault(section, _whole(run, section))[field.partition(".")[2]] = _encoded(run, field, value)
+        else:
+            operations.append(("set", field_path(field), _encoded(run, field, value)))
+    for section, values in sections.items():
+        operations.append(("set", (section,), values))
+    for name, value in fix.env.items():
+        if name in run.environment and f"env_vars.{name}" not in run.written:
+            raise NotHere(f"{name} comes from the launch environment: set it to {value} there")
+        _in_file(run, f"env_vars.{name}", f"set it to {value} there")
+        operations.append(("set", ("env_vars", name), value))
+    return operations
+
+
+def _in_file(run: Run, field: str, otherwise: str) -> None:
+    if run.origins.get(field) == "set":
+        raise NotHere(f"{field} comes from the override {run.sets.get(field, field)}: {otherwise}")
+
+
+def _removal(run: Run, field: str) -> list[tuple[Any, ...]]:
+    if field.startswith("env."):
+        name = field[4:]
+        if f"env_vars.{name}" not in run.written:
+            raise NotHere(f"{name} comes from the launch environment: unset it there")
+        field = f"env_vars.{name}"
+    _in_file(run, field, "leave it out")
+    origin = run.origins.get(field)
+    if origin == "file":
+        return [("remove", field_path(field))]
+    if origin == "base":
+        known, value = default(run, field)
+        if not known:
+            raise NotHere(f"{field} is in the base: take it out there")
+        return [("set", field_path(field), value)]
+    return []
+
+
+def _whole(run: Run, section: str) -> dict[str, Any]:
+    """A section that is off, as it has to be written to come into being: its class and what the class demands."""
+    target = section_class(run, section)
+    fields = tables.section(run.release, section).fields(target) if target is not None else None
+    if fields is None:
+        raise NotHere(f"{section} is null and may be of several classes: write the section out")
+    required = {field.name: False for field in fields.values() if field.required and "bool" in field.kinds}
+    return {"_target_": target, **required}
+
+
+def _encoded(run: Run, field: str, value: Any) -> Any:
+    """A dtype's short name as Bridge reads it back; everything else as it is."""
+    if field.endswith("_dtype") and value.__class__ is str and value in TORCH_DTYPES:
+        return {"_call_": False, "_target_": TORCH_DTYPES[value]}
+    return value

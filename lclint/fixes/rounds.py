@@ -1,0 +1,82 @@
+"""Applies fixes to a text until none is left: one fix at a time, each proven by checking the new text."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from lclint.core.finding import IMPACTS, FileReport, Finding, Fix
+from lclint.sources import edits
+
+MOST_ROUNDS = 200
+GRAVE = ("crash", "oom")
+
+
+def fix_text(text: str, check: Callable[[str], FileReport], unsafe: bool) -> tuple[str, FileReport, list[str]]:
+    """``(new text, its report, notes)``: the text with every allowed fix that proves itself.
+
+    Findings are taken by impact, crash first; of each the first alternative that is allowed and changes the file. After each fix
+    the new text is checked: the finding must be gone, no crash or oom finding may be new and no rule undecided that was decided,
+    else the fix is taken back and named in the notes. A text seen before ends the loop; of all texts the one with the fewest
+    crash findings is kept.
+    """
+    report = check(text)
+    best = (_weight(report), text, report)
+    seen = {text}
+    refused: set[tuple[Any, ...]] = set()
+    notes: list[str] = []
+    for _ in range(MOST_ROUNDS):
+        chosen = _next(report, unsafe, refused)
+        if chosen is None:
+            break
+        finding, fix = chosen
+        new_text = edits.apply(text, [(edit.start, edit.end, edit.text) for edit in fix.edits])
+        new_report = check(new_text)
+        fault = _fault(finding, report, new_report)
+        if fault is None and new_text in seen:
+            fault = "it undoes another fix"
+        if fault is not None:
+            refused.add(_name(finding, fix))
+            notes.append(f"{finding.rule}: the fix '{fix.title}' was taken back: {fault}")
+            continue
+        text, report = new_text, new_report
+        seen.add(text)
+        weight = _weight(report)
+        if weight < best[0]:
+            best = (weight, text, report)
+    return best[1], best[2], notes
+
+
+def _next(report: FileReport, unsafe: bool, refused: set[tuple[Any, ...]]) -> tuple[Finding, Fix] | None:
+    allowed = ("safe", "unsafe") if unsafe else ("safe",)
+    for finding in sorted(report.findings, key=lambda found: IMPACTS.index(found.impact)):
+        for fix in finding.fixes:
+            if fix.edits and fix.applicability in allowed and _name(finding, fix) not in refused:
+                return finding, fix
+    return None
+
+
+def _name(finding: Finding, fix: Fix) -> tuple[Any, ...]:
+    return (finding.rule, finding.case, finding.at, fix.name)
+
+
+def _complaints(report: FileReport) -> set[tuple[str, str, str]]:
+    return {(finding.rule, finding.case, finding.at) for finding in report.findings}
+
+
+def _fault(finding: Finding, old: FileReport, new: FileReport) -> str | None:
+    before, after = _complaints(old), _complaints(new)
+    if (finding.rule, finding.case, finding.at) in after:
+        return "the finding is still there"
+    grave = [f for f in new.findings if f.impact in GRAVE and (f.rule, f.case, f.at) not in before]
+    # the same case may be carried by another field after the change: count rules, not places
+    grave = [f for f in grave if (f.rule, f.case) not in {(rule, case) for rule, case, _ in before}]
+    if grave:
+        return f"it brings {grave[0].rule}"
+    undecided = {(u.rule, u.case) for u in old.undecided}
+    lost = [u for u in new.undecided if (u.rule, u.case) not in undecided]
+    return f"{lost[0].rule} could not be decided any more" if lost else None
+
+
+def _weight(report: FileReport) -> tuple[int, ...]:
+    """Findings by impact: what a better text has fewer of."""
+    return tuple(sum(finding.impact == impact for finding in report.findings) for impact in IMPACTS)

@@ -1,0 +1,84 @@
+"""The symbolic fixes of a hit: its rule's fix templates filled with the facts, bundles joined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lclint.core.finding import Fix
+from lclint.core.states import State
+from lclint.engine.evaluate import Hit, element, fill
+from lclint.engine.rules import RuleSet
+from lclint.facts.context import Facts
+
+
+class Undecidable(Exception):
+    """A value of the fix is unknown or not applicable."""
+
+
+def fixes(hit: Hit, facts: Facts, rules: RuleSet) -> list[tuple[Fix, tuple[str, ...]]]:
+    """The fixes that the hit's case offers, in order, each with the layout fields that it wants searched."""
+    result = []
+    with element(facts, hit):
+        for name in hit.case.fixes:
+            row = hit.rule.fixes[name]
+            try:
+                fix = _fix(name, row, facts)
+                if fix is None:
+                    continue
+                for bundle in row[9]:
+                    _join(fix, rules.bundles[bundle], facts)
+            except Undecidable:
+                continue
+            result.append((fix, row[10]))
+    return result
+
+
+def _fix(name: str, row: tuple[Any, ...], facts: Facts) -> Fix | None:
+    title, applicability, when, values, remove, rename, lists, env, action, _, _ = row
+    if when is not None and when(facts) is not True:
+        return None
+    fix = Fix(name=name, title="", applicability=applicability)
+    _change(fix, values, remove, rename, lists, env, facts)
+    fix.title = fill(title, facts)
+    fix.action = None if action is None else fill(action, facts)
+    return fix
+
+
+def _join(fix: Fix, row: tuple[Any, ...], facts: Facts) -> None:
+    """Add a bundle's changes where they hold; what the fix says itself stays."""
+    _, _, when, values, remove, rename, lists, env, _, also, _ = row
+    if when is not None and when(facts) is not True:
+        return
+    bundle = Fix(name="", title="", applicability="safe")
+    _change(bundle, values, remove, rename, lists, env, facts)
+    for field, value in bundle.set.items():
+        if field not in fix.remove and facts[field] != value:
+            fix.set.setdefault(field, value)
+    fix.remove += [field for field in bundle.remove if field not in fix.remove and field not in fix.set]
+    fix.rename.update(bundle.rename)
+    fix.lists += [change for change in bundle.lists if change not in fix.lists]
+    for variable, value in bundle.env.items():
+        fix.env.setdefault(variable, value)
+
+
+def _change(fix: Fix, values: Any, remove: Any, rename: Any, lists: Any, env: Any, facts: Facts) -> None:
+    fix.set.update((fill(field, facts), _value(value, facts)) for field, value in values)
+    fix.remove += [fill(field, facts) for field in remove]
+    fix.rename.update((fill(old, facts), str(_value(new, facts))) for old, new in rename)
+    for operation, changes in lists:
+        for field, value in changes:
+            if operation == "replace":
+                fix.lists.append((operation, fill(field, facts), (_value(value[0], facts), _value(value[1], facts))))
+            else:
+                fix.lists.append((operation, fill(field, facts), _value(value, facts)))
+    fix.env.update((fill(variable, facts), str(_value(value, facts))) for variable, value in env)
+
+
+def _value(value: Any, facts: Facts) -> Any:
+    """A constant, or the result of the compiled ``{=expression}``."""
+    if value.__class__ is tuple:
+        value = value[0](facts)
+        if value.__class__ is State:
+            raise Undecidable
+        return list(value) if value.__class__ is tuple else value
+    return [_value(item, facts) for item in value] if value.__class__ is list else value

@@ -1,0 +1,1 @@
+"""The layouts around a run: divisibility and topology arithmetic only."""

@@ -1,0 +1,1 @@
+"""Findings in, one output format each."""

@@ -1,0 +1,199 @@
+"""Finding, reading and replacing files, with one clear line for everything that can go wrong."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from lclint.core.errors import InputError
+
+CONFIG_LIMIT = 32 * 1024 * 1024
+_SUFFIXES = (".yaml", ".yml")
+_SKIPPED = frozenset(("node_modules", "__pycache__", "venv", "site-packages"))
+_MAX_FILES = 100_000
+
+
+def read(path: str, limit: int = CONFIG_LIMIT) -> bytes:
+    """The bytes of a regular file of at most ``limit`` bytes; raises InputError."""
+    try:
+        # O_NONBLOCK: opening a FIFO must not wait for its writer.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError) as error:
+        raise _unreadable(error, path) from None
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise InputError("is a directory", path, hint="name a file in it")
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError("is not a regular file", path, hint="pipe it in and give - as the path")
+        if status.st_size > limit:
+            raise _too_large(path, limit)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        raise _unreadable(error, path) from None
+    finally:
+        os.close(descriptor)
+    if len(data) > limit:
+        raise _too_large(path, limit)
+    return data
+
+
+def find(paths: list[str]) -> list[str]:
+    """The files that ``paths`` name: files as they are, directories searched for YAML files, globs expanded; no file twice.
+
+    Directories are searched in sorted order; hidden ones, virtual environments and ``node_modules`` are left out, links to
+    directories are not followed. Raises InputError for a path that does not exist and for a directory or glob without YAML files.
+    """
+    found: dict[str, str] = {}
+    for path in paths:
+        if os.path.isdir(path):
+            names = _walk(path)
+            if not names:
+                raise InputError("holds no YAML files", path, hint="name a file, or a directory with *.yaml or *.yml files")
+        elif not os.path.lexists(path) and any(character in path for character in "*?["):
+            names = _glob(path)
+            if not names:
+                raise InputError("matches no YAML files", path, hint="check the pattern")
+        else:
+            names = [path]
+        for name in names:
+            found.setdefault(os.path.realpath(name) if os.path.lexists(name) else name, name)
+        if len(found) > _MAX_FILES:
+            raise InputError(f"holds more than {_MAX_FILES} YAML files", path, hint="name a smaller directory")
+    for name in found.values():
+        if not os.path.lexists(name):
+            raise InputError("does not exist", name, hint="check the path")
+    return list(found.values())
+
+
+def write_atomic(path: str, new: bytes, expected: bytes) -> None:
+    """Replace a file's bytes at once: after a crash it holds the old bytes or the new ones.
+
+    Follows a symbolic link to the real file and keeps its permissions. Raises InputError, the file untouched, when it no longer holds
+    ``expected`` and when it cannot be written.
+    """
+    real = os.path.realpath(path)
+    if read(real, max(len(expected), CONFIG_LIMIT)) != expected:
+        raise InputError("changed while lclint was working on it; it was not written", path, hint="run lclint again")
+    if not os.access(real, os.W_OK):
+        raise InputError("is read-only; it was not written", path, hint="make it writable")
+    temporary = os.path.join(os.path.dirname(real), f".{os.path.basename(real)[:200]}.lclint-{os.getpid()}.tmp")
+    try:
+        status = os.stat(real)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(new)
+                file.flush()
+                os.fsync(file.fileno())
+            _keep_ownership(temporary, status)
+            os.replace(temporary, real)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        reason = {
+            errno.ENOSPC: "the disk is full",
+            errno.EDQUOT: "the disk quota is used up",
+            errno.EROFS: "the file system is read-only",
+            errno.EACCES: "its directory is not writable",
+            errno.EPERM: "its directory is not writable",
+        }.get(error.errno or 0, error.strerror or str(error))
+        raise InputError(f"cannot be written: {reason}", path, hint="the file was left as it is") from None
+    _sync_directory(os.path.dirname(real))
+
+
+def _keep_ownership(temporary: str, status: os.stat_result) -> None:
+    # Only root may give files away, and only then can the owner differ.
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        os.chown(temporary, status.st_uid, status.st_gid)
+    os.chmod(temporary, stat.S_IMODE(status.st_mode))
+
+
+def _sync_directory(directory: str) -> None:
+    try:
+        descriptor = os.open(directory or ".", os.O_RDONLY)
+    except OSError:
+        return  # Windows, or a directory that may be written but not read
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass  # some network file systems cannot
+    finally:
+        os.close(descriptor)
+
+
+def _walk(top: str) -> list[str]:
+    found: list[str] = []
+
+    def refuse(error: OSError) -> None:
+        raise _unreadable(error, str(error.filename))
+
+    for directory, subdirectories, names in os.walk(top, onerror=refuse):
+        subdirectories[:] = sorted(name for name in subdirectories if _searched(directory, name))
+        found.extend(os.path.join(directory, name) for name in sorted(names) if name.endswith(_SUFFIXES) and not name.startswith("."))
+        if len(found) > _MAX_FILES:
+            raise InputError(f"holds more than {_MAX_FILES} YAML files", top, hint="name a smaller directory")
+    return [name for name in found if os.path.isfile(name)]
+
+
+def _searched(directory: str, name: str) -> bool:
+    path = os.path.join(directory, name)
+    return not (name.startswith(".") or name in _SKIPPED or os.path.exists(os.path.join(path, "pyvenv.cfg")))
+
+
+def _glob(pattern: str) -> list[str]:
+    import glob
+
+    head, mark, _ = pattern.partition("**")
+    if not mark:
+        return [name for name in sorted(glob.glob(pattern)) if os.path.isfile(name)]
+    # Own search: glob's ** follows links to directories, and so goes round in circles.
+    parts = pattern.split("/")
+    head = head.rpartition("/")[0]
+    found: list[str] = []
+    for top in sorted(glob.glob(head)) if head else ["/" if pattern.startswith("/") else "."]:
+        for name in _walk(top):
+            name = name.removeprefix("./")
+            if _matches(name.split("/"), parts):
+                found.append(name)
+    return found
+
+
+def _matches(parts: list[str], pattern: list[str]) -> bool:
+    """Whether a path matches a glob, both in parts; ``**`` stands for any number of directories."""
+    import fnmatch
+
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        return any(_matches(parts[index:], pattern[1:]) for index in range(len(parts) + 1))
+    return bool(parts) and fnmatch.fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
+
+
+def _too_large(path: str, limit: int) -> InputError:
+    return InputError(f"is larger than {limit // (1024 * 1024)} MiB", path, hint="this is not a config")
+
+
+def _unreadable(error: Exception, path: str) -> InputError:
+    number = getattr(error, "errno", None)
+    if number == errno.ENOENT:
+        if os.path.islink(path):
+            return InputError("is a link to a file that does not exist", path, hint="correct the link")
+        return InputError("does not exist", path, hint="check the path")
+    if number in (errno.EACCES, errno.EPERM):
+        return InputError("may not be read", path, hint="check its permissions")
+    if number == errno.EISDIR:
+        return InputError("is a directory", path, hint="name a file in it")
+    if number == errno.ENOTDIR:
+        return InputError("does not exist: a part of the path is a file", path, hint="check the path")
+    if number == errno.ELOOP:
+        return InputError("is a link that leads to itself", path, hint="correct the link")
+    if number == errno.ENXIO:
+        return InputError("is not a regular file", path, hint="pipe it in and give - as the path")
+    if number == errno.ENAMETOOLONG:
+        return InputError("is too long a path", path[:60] + "…", hint="check the path")
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputError(f"cannot be read: {reason}", path.replace("\0", "\\0"), hint="check the path")

@@ -1,0 +1,153 @@
+"""Hand-made findings that hold everything a report has to show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from lclint.core.finding import Edit, FileReport, Finding, Fix, Place, Report, Undecided
+
+TEXT = """\
+model:
+  cuda_graph_impl: local
+  recompute_modules: [mlp, core_attn]
+dataset:
+  enable_offline_packing: true
+\tpad_to_max_length: false   # 日本語
+env_vars: {名前: "値", x: 1}
+"""
+
+
+def _place(at: str, line: int, needle: str, path: str = "conf/sft.yaml") -> Place:
+    column = TEXT.split("\n")[line - 1].index(needle) + 1
+    return Place(at=at, path=path, line=line, column=column, end_line=line, end_column=column + len(needle))
+
+
+def _finding(**changes: object) -> Finding:
+    values: dict[str, object] = {
+        "rule": "cuda-graphs-with-variable-length-batches",
+        "code": "LC003",
+        "case": "packed-without-padding",
+        "severity": "error",
+        "impact": "crash",
+        "message": "Bridge refuses packed data under local graphs unless every pack is padded to 4096 tokens",
+        "reason": "A captured graph replays the shapes that it was captured with, so every batch has to have the same ones.",
+        "place": _place("dataset.pad_to_max_length", 6, "false"),
+        "docs": "rules/cuda-graphs-with-variable-length-batches",
+    }
+    return Finding(**{**values, **changes})
+
+
+@pytest.fixture
+def place() -> Callable[..., Place]:
+    """Make a place from a field, a line of the sample and the text that stands there."""
+    return _place
+
+
+@pytest.fixture
+def finding() -> Callable[..., Finding]:
+    """Make a finding about the sample that differs from the usual one in the given attributes."""
+    return _finding
+
+
+@pytest.fixture
+def one() -> Callable[..., Report]:
+    """Make a report about the sample with the given findings."""
+
+    def make(*findings: Finding, **changes: object) -> Report:
+        file = {"path": "conf/sft.yaml", "kind": "override", "bridge_version": "0.6", "findings": list(findings), "text": TEXT}
+        return Report(files=[FileReport(**{**file, **changes})])
+
+    return make
+
+
+@pytest.fixture
+def full() -> Report:
+    """Two files with one finding of each kind that the text and the JSON have to tell apart."""
+    start = TEXT.index("false")
+    pad = Fix(
+        name="pad",
+        title="Pad packs to the full length",
+        applicability="safe",
+        set={"dataset.pad_to_max_length": True},
+        edits=[Edit(path="conf/sft.yaml", start=start, end=start + 5, text="true")],
+    )
+    off = Fix(
+        name="graphs-off",
+        title="Turn CUDA graphs off",
+        applicability="unsafe",
+        set={"model.cuda_graph_impl": "none", "optimizer.lr": float("inf")},
+        remove=["model.cuda_graph_scope"],
+        edits=[Edit(path="conf/sft.yaml", start=0, end=0, text="")],
+    )
+    by_hand = Fix(
+        name="export",
+        title="Set the variable in the launch script",
+        applicability="display-only",
+        env={"CUDA_DEVICE_MAX_CONNECTIONS": "1"},
+        action="Add it to the launch script, or give --env",
+    )
+    on_option = Place(at="model.tensor_model_parallel_size", origin="set")
+    findings = [
+        _finding(fixes=[pad, off], related=[_place("model.cuda_graph_impl", 2, "local")]),
+        _finding(
+            rule="tensor-parallel-size-divides-attention-heads",
+            code="LC012",
+            case="heads",
+            severity="warning",
+            impact="oom",
+            message="3 does not divide 32",
+            reason="",
+            place=on_option,
+            related=[Place(at="model.num_attention_heads", origin="base", path="base.yaml")],
+            fixes=[by_hand],
+        ),
+        _finding(
+            rule="recompute-module-without-effect",
+            code="LC020",
+            case="module",
+            severity="info",
+            impact="advice",
+            message="recomputing mlp gives nothing here",
+            place=_place("model.recompute_modules[0]", 3, "mlp"),
+            fixes=[
+                Fix(
+                    title="Drop the module",
+                    applicability="unsafe",
+                    lists=[
+                        ("discard", "model.recompute_modules", "mlp"),
+                        ("replace", "model.recompute_modules", ("core_attn", "mla_up_proj")),
+                    ],
+                    rename={"model.old": "model.new"},
+                    edits=[Edit(path="conf/sft.yaml", start=0, end=0, text="")],
+                )
+            ],
+        ),
+    ]
+    return Report(
+        files=[
+            FileReport(
+                path="conf/sft.yaml",
+                kind="override",
+                bridge_version="0.6",
+                gpu="h100",
+                gpus=32,
+                findings=findings,
+                undecided=[
+                    Undecided(rule="fits-in-memory", case="peak", needs=["--gpu", "--gpus"]),
+                    Undecided(rule="layout", case="dp", needs=["--gpus"]),
+                ],
+                suppressed=1,
+                text=TEXT,
+            ),
+            FileReport(
+                path="run_config.yaml",
+                kind="dump",
+                bridge_version="0.6",
+                undecided=[Undecided(rule="layout", case="dp", needs=["--gpus"])],
+                text="",
+            ),
+        ],
+        skipped={"ci/deploy.yaml": "not a Megatron config", "docs/x.yaml": "not a Megatron config", "empty.yaml": "empty"},
+    )

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Write lclint's catalogue. Run by hand by a maintainer when Megatron Bridge makes a release; commit what it writes.
+
+Once per release::
+
+    pip download --no-deps megatron-bridge==0.6.2 megatron-core==0.19.2
+    unzip -d wheels megatron_bridge-0.6.2-*.whl; unzip -d wheels megatron_core-0.19.2-*.whl
+    python tools/harvest.py release 0.6 --wheels wheels --python /path/to/venv/bin/python
+
+``--python`` is an interpreter that has CPU PyTorch, transformers, omegaconf, hydra-core, einops, peft, accelerate,
+datasets, tiktoken, sentencepiece, wandb and tensorboard; GPU-only packages are stood in for. It imports Bridge and
+describes every config class that ConfigContainer can hold. The wheels may lie in one folder or in two (``--wheels`` twice).
+
+Bridge's wheels do not say which core they belong to. The catalogue's pairs, by release date and by what imports:
+0.3.1 with core 0.16.1, 0.4.2 with 0.17.1, 0.5.1 with 0.18.2, 0.6.2 with 0.19.2.
+
+After a change of ``tools/gpus.csv``::
+
+    python tools/harvest.py gpus
+
+The same input gives the same bytes. Modules that could not be imported and notes of ``tools/deprecations.csv`` that fit
+no field are listed on stderr; read them, a config class may hide there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+TOOLS = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(TOOLS))
+
+from harvesting import gpus, pack  # noqa: E402
+
+DATA = TOOLS.parent / "lclint" / "catalog" / "data"
+OFFLINE = {
+    "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "NO_VCS_VERSION": "1", "WANDB_MODE": "disabled",
+    "TORCHDYNAMO_DISABLE": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
+}  # fmt: skip
+
+
+def wheel_versions(wheels: list[pathlib.Path]) -> dict[str, str]:
+    """Versions of the two packages, from their ``.dist-info`` folders."""
+    versions = {}
+    for folder in wheels:
+        for info in sorted(folder.glob("megatron_*.dist-info")):
+            match = re.fullmatch(r"megatron_(bridge|core)-(.+)\.dist-info", info.name)
+            if match:
+                versions[match[1]] = match[2]
+    missing = {"bridge", "core"} - versions.keys()
+    if missing:
+        raise SystemExit(f"harvest: no unpacked megatron_{missing.pop()} wheel in {', '.join(map(str, wheels))}")
+    return dict(sorted(versions.items()))
+
+
+def introspect(python: str, wheels: list[pathlib.Path]) -> Any:
+    """Raw description of the config classes, read by ``harvesting.introspect`` in the interpreter ``python``."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = pathlib.Path(folder) / "raw.json"
+        path = os.pathsep.join([str(TOOLS), *(str(w.resolve()) for w in wheels)])
+        # A rank or a user's settings in the maintainer's shell must not become a default in the catalogue.
+        kept = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "LD_LIBRARY_PATH")}
+        environment = {**kept, **OFFLINE, "HOME": folder, "PYTHONPATH": path}
+        done = subprocess.run([python, "-m", "harvesting.introspect", str(result)], env=environment, cwd=folder)
+        if done.returncode:
+            raise SystemExit("harvest: the introspection failed, see above")
+        return json.loads(result.read_text(encoding="utf-8"))
+
+
+def harvest_release(release: str, wheels: list[pathlib.Path], python: str, out: pathlib.Path) -> None:
+    """Write ``out/<release>/*.json``."""
+    versions = wheel_versions(wheels)
+    raw = introspect(python, wheels)
+    for note in pack.write_release(raw, versions, release, TOOLS, out):
+        print("note fits no field:", note, file=sys.stderr)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("release", help="field tables of one Bridge release")
+    one.add_argument("release", help="release key, for example 0.6")
+    one.add_argument("--wheels", type=pathlib.Path, action="append", required=True, help="folder of unpacked wheels (repeatable)")
+    one.add_argument("--python", required=True, help="interpreter that can import torch")
+    one.add_argument("--out", type=pathlib.Path, default=DATA)
+    table = commands.add_parser("gpus", help="gpus.csv -> gpus.json")
+    table.add_argument("--out", type=pathlib.Path, default=DATA)
+    options = parser.parse_args(arguments)
+    if options.command == "gpus":
+        pack.write(options.out / "gpus.json", gpus.read(TOOLS / "gpus.csv"))
+    else:
+        harvest_release(options.release, options.wheels, options.python, options.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The parts of the harvest: reading Megatron's config classes and writing lclint's catalogue."""
