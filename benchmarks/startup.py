@@ -10,13 +10,14 @@ machine slows all of them alike. RSS is the peak of the process in MiB.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import yaml
 
 FLOOR = "import click, yaml"
 OVERRIDES = """\
@@ -90,8 +91,8 @@ def dump() -> str:
         lines += [f"{name}:", f"  _target_: {target}"]
         for field in fields.values():
             value = VALUES.get(field.name, None if field.required else field.default)
-            if value is None or isinstance(value, (bool, int, float, str)):
-                lines.append(f"  {field.name}: {json.dumps(value)}")
+            if "dtype" not in field.kinds and (value is None or isinstance(value, (bool, int, float, str))):
+                lines.append(f"  {field.name}: {yaml.safe_dump(value).splitlines()[0]}")
     lines.append("env_vars:")
     lines += [f"  VARIABLE_{number}: '1'" for number in range(DUMP_LINES - len(lines))]
     return "\n".join(lines) + "\n"

@@ -30,9 +30,9 @@ def changed(
     new.origins = dict(run.origins)
     new.written = written = dict(run.written)
     for old, to in rename.items():
-        if old in written:
-            written[to] = written.pop(old)
-            new.origins[to] = new.origins.pop(old, "file")
+        for name in [key for key in written if key == old or key.startswith(old + ".")]:
+            written[to + name[len(old) :]] = written.pop(name)
+            new.origins[to + name[len(old) :]] = new.origins.pop(name, "file")
     for name in remove:
         _remove(new, name)
     for name, value in values.items():

@@ -135,9 +135,10 @@ class Finding(Record):
 class Undecided(Record):
     """A case that could not be decided, and what would decide it: ``--gpus``, ``--gpu``, a field, ``env.NAME``."""
 
-    __slots__ = ("rule", "case", "needs")
+    __slots__ = ("rule", "case", "impact", "needs")
     rule: str
     case: str
+    impact: str
     needs: list[str]
 
 

@@ -110,7 +110,7 @@ class Compiler:
             if behind:
                 todo += behind
             elif not name.startswith(("gpu.", "cluster.", "item", "index")):
-                found.add(name[len("written.") :] if name.startswith("written.") else name)
+                found.add(name.partition(".")[2] if name.startswith(("written.", "user.")) else name)
         return found
 
     def _function(self, body: str) -> str:

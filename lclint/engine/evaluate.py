@@ -70,10 +70,13 @@ def fill(template: Any, facts: Facts) -> str:
     return template if template.__class__ is str else template(facts)
 
 
-def evaluate(rules: RuleSet, facts: Facts, impacts: tuple[str, ...] = (), undecided: list[Undecided] | None = None) -> list[Hit]:
+def evaluate(
+    rules: RuleSet, facts: Facts, impacts: tuple[str, ...] = (), undecided: list[Undecided] | None = None, hidden: bool = False
+) -> list[Hit]:
     """The cases that hold, in the order of the rules.
 
     ``impacts`` limits the cases to those impacts. Cases that cannot be decided are added to ``undecided`` when it is given.
+    With ``hidden`` also the cases that the first true one of their rule hides.
     """
     hits: list[Hit] = []
     known = None if facts.run.complete else facts.run.written
@@ -86,17 +89,17 @@ def evaluate(rules: RuleSet, facts: Facts, impacts: tuple[str, ...] = (), undeci
         if where is False or where is NOT_APPLICABLE:
             continue
         if rule.each is None:
-            _cases(rule, facts, where, None, None, impacts, hits, undecided)
+            _cases(rule, facts, where, None, None, impacts, hits, undecided, hidden)
             continue
         items = rule.each(facts)
         if items is UNKNOWN and undecided is not None:
-            undecided.append(Undecided(rule=rule.name, case=rule.cases[0].id, needs=facts.undecided_needs(rule.fields)))
+            undecided.append(Undecided(rule=rule.name, case=rule.cases[0].id, impact=rule.cases[0].impact, needs=facts.undecided_needs(rule.fields)))
         if items.__class__ not in (list, tuple):
             continue
         for index, item in enumerate(items):
             bind(facts, item, index)
             try:
-                _cases(rule, facts, where, item, index, impacts, hits, undecided)
+                _cases(rule, facts, where, item, index, impacts, hits, undecided, hidden)
             finally:
                 unbind(facts, item)
     return hits
@@ -108,7 +111,15 @@ def _touched(rule: Rule, known: dict[str, Any]) -> bool:
 
 
 def _cases(
-    rule: Rule, facts: Facts, where: Any, item: Any, index: int | None, impacts: tuple[str, ...], hits: list[Hit], undecided: list[Undecided] | None
+    rule: Rule,
+    facts: Facts,
+    where: Any,
+    item: Any,
+    index: int | None,
+    impacts: tuple[str, ...],
+    hits: list[Hit],
+    undecided: list[Undecided] | None,
+    hidden: bool,
 ) -> None:
     for case in rule.cases:
         if impacts and case.impact not in impacts:
@@ -118,10 +129,10 @@ def _cases(
             value = both(where, value)
         if value is True:
             hits.append(Hit(rule, case, item, index))
-            if not rule.report_all:
+            if not rule.report_all and not hidden:
                 return
         elif value is UNKNOWN and undecided is not None:
-            undecided.append(Undecided(rule=rule.name, case=case.id, needs=facts.undecided_needs(case.names)))
+            undecided.append(Undecided(rule=rule.name, case=case.id, impact=case.impact, needs=facts.undecided_needs(case.names)))
 
 
 def describe(hit: Hit, facts: Facts) -> Finding:

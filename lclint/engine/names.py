@@ -21,6 +21,9 @@ GIVEN = (
     "config.complete",
 )
 
+# written.model.x: before Bridge changes it; user.model.x: as the user wrote it in an override, not applicable where they did not
+PREFIXES = ("written.", "user.")
+
 everything.load()
 _fields: set[str] = set()
 
@@ -38,7 +41,7 @@ def fields() -> set[str]:
 
 def check(name: str) -> str | None:
     """None for a name that rules may use, else what is wrong with it."""
-    plain = name[len("written.") :] if name.startswith("written.") else name
+    plain = name.partition(".")[2] if name.startswith(PREFIXES) else name
     if any(part.startswith("__") for part in name.split(".")):
         return f"{name} is not a name that rules may read"
     if name in FACTS or name in GIVEN or name in GPU_FACTS or plain in fields():

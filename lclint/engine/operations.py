@@ -274,6 +274,7 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[..., Any]]] = {
     "is_list": (1, 1, _function(lambda value: True, lambda value: value.__class__ in (list, tuple))),
     "is_string": (1, 1, _function(lambda value: True, lambda value: value.__class__ is str)),
     "is_number": (1, 1, _function(lambda value: True, _number)),
+    "number": (1, 1, _function(_strings, lambda text: int(text) if text.strip().lstrip("-").isdigit() else float(text))),
     "at_least": (2, 2, _function(_strings, lambda version, wanted: _version(version) >= _version(wanted))),
     "below": (2, 2, _function(_strings, lambda version, wanted: _version(version) < _version(wanted))),
     "known": (1, 1, lambda value: value is not UNKNOWN),

@@ -57,6 +57,6 @@ _OPTIONS = {
 
 
 def _need(name: str) -> str:
-    if name.startswith("written."):
-        name = name[len("written.") :]
+    if name.startswith(("written.", "user.")):
+        name = name.partition(".")[2]
     return "--gpu" if name.startswith("gpu.") else _OPTIONS.get(name, name)

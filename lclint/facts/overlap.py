@@ -39,18 +39,6 @@ def deferral_limit_field(g: Any) -> str:
     return _field(g, "wgrad_deferral_limit")
 
 
-@fact("overlap.p2p_field", needs=(SECTION,), unit="field", source="Bridge training/comm_overlap.py:454-463", raw=True)
-def p2p_field(g: Any) -> str:
-    """The field that decides on overlapping pipeline communication."""
-    return _field(g, "overlap_p2p_comm")
-
-
-@fact("overlap.batch_p2p_field", needs=(SECTION,), unit="field", source="Bridge training/comm_overlap.py:454-463", raw=True)
-def batch_p2p_field(g: Any) -> str:
-    """The field that decides on batching pipeline communication."""
-    return _field(g, "batch_p2p_comm")
-
-
 @fact("overlap.lost", needs=(SECTION,), unit="records", source="Bridge training/comm_overlap.py:586-633 (0.6.2)", raw=True)
 def lost(g: Any) -> Any:
     """Fields of model, ddp and optimizer that the user set and that the comm_overlap section replaces: field, written, becomes, section_field.

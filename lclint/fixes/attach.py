@@ -16,7 +16,7 @@ def attach(run: Run, facts: Facts, rules: RuleSet, hits: list[Hit]) -> None:
     """Fill ``fixes`` of every hit's finding; a fix that does not solve it, or breaks something else, is left out."""
     if not any(hit.case.fixes for hit in hits):
         return
-    trial = Trial(run, facts, rules, hits)
+    trial = Trial(run, facts, rules)
     for hit in hits:
         if hit.finding is None:
             continue
@@ -26,9 +26,13 @@ def attach(run: Run, facts: Facts, rules: RuleSet, hits: list[Hit]) -> None:
                 found = trial.search(hit, fix, search)
             elif _changes(fix) and not trial.solves(hit, fix):
                 found = None
-            if found is not None:
+            if found is not None and not any(_same(found, other) for other in hit.finding.fixes):
                 lower(run, found)
                 hit.finding.fixes.append(found)
+
+
+def _same(left: Fix, right: Fix) -> bool:
+    return _changes(left) and all(getattr(left, name) == getattr(right, name) for name in ("set", "remove", "rename", "lists", "env"))
 
 
 def _changes(fix: Fix) -> bool:

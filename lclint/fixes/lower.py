@@ -95,7 +95,8 @@ def _operations(run: Run, fix: Fix) -> list[tuple[Any, ...]]:
         if name in run.environment and f"env_vars.{name}" not in run.written:
             raise NotHere(f"{name} comes from the launch environment: set it to {value} there")
         _in_file(run, f"env_vars.{name}", f"set it to {value} there")
-        operations.append(("set", ("env_vars", name), value))
+        # Bridge turns every value into text; a number is written as recipes write it
+        operations.append(("set", ("env_vars", name), int(value) if value.isdigit() and str(int(value)) == value else value))
     return operations
 
 

@@ -15,7 +15,7 @@ def fix_text(text: str, check: Callable[[str], FileReport], unsafe: bool) -> tup
     """``(new text, its report, notes)``: the text with every allowed fix that proves itself.
 
     Findings are taken by impact, crash first; of each the first alternative that is allowed and changes the file. After each fix
-    the new text is checked: the finding must be gone, no crash or oom finding may be new and no rule undecided that was decided,
+    the new text is checked: the finding must be gone, no crash or oom finding may be new and no such case undecided that was decided,
     else the fix is taken back and named in the notes. A text seen before ends the loop; of all texts the one with the fewest
     crash findings is kept.
     """
@@ -67,14 +67,14 @@ def _fault(finding: Finding, old: FileReport, new: FileReport) -> str | None:
     before, after = _complaints(old), _complaints(new)
     if (finding.rule, finding.case, finding.at) in after:
         return "the finding is still there"
-    grave = [f for f in new.findings if f.impact in GRAVE and (f.rule, f.case, f.at) not in before]
-    # the same case may be carried by another field after the change: count rules, not places
-    grave = [f for f in grave if (f.rule, f.case) not in {(rule, case) for rule, case, _ in before}]
+    # a case may be carried by another field after the change, and the next case of the same rule may have been hidden by this one
+    known = {rule for rule, _, _ in before}
+    grave = [f for f in new.findings if f.impact in GRAVE and f.rule not in known]
     if grave:
         return f"it brings {grave[0].rule}"
     undecided = {(u.rule, u.case) for u in old.undecided}
-    lost = [u for u in new.undecided if (u.rule, u.case) not in undecided]
-    return f"{lost[0].rule} could not be decided any more" if lost else None
+    lost = [u for u in new.undecided if u.impact in GRAVE and (u.rule, u.case) not in undecided]
+    return f"whether {lost[0].rule} holds then is not known (it needs {', '.join(lost[0].needs)})" if lost else None
 
 
 def _weight(report: FileReport) -> tuple[int, ...]:

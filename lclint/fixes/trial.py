@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lclint.config.changes import changed
 from lclint.config.run import Run
 from lclint.core.finding import Fix
@@ -18,11 +16,12 @@ GRAVE = ("crash", "oom")
 class Trial:
     """The rules and the present complaints of one run, against which fixes are tried."""
 
-    def __init__(self, run: Run, facts: Facts, rules: RuleSet, hits: list[Hit]) -> None:
+    def __init__(self, run: Run, facts: Facts, rules: RuleSet) -> None:
         self.run = run
         self.facts = facts
         self.rules = rules
-        self.present = {hit.key(facts) for hit in hits if hit.case.impact in GRAVE}
+        # a case that the first one of its rule hides is there already: showing itself is not being new
+        self.present = {hit.key(facts) for hit in evaluate(rules, facts, GRAVE, hidden=True)}
 
     def after(self, fix: Fix) -> Run:
         """The run after a fix."""
@@ -30,15 +29,13 @@ class Trial:
 
     def solves(self, hit: Hit, fix: Fix) -> bool:
         """Whether the fix makes the hit's case go away and no crash or oom finding appear."""
-        return self.judge(hit, fix)[0]
-
-    def judge(self, hit: Hit, fix: Fix) -> tuple[bool, set[Any]]:
-        """``(solves, complaints that are left)``."""
         facts = Facts(self.after(fix))
         impacts = GRAVE if hit.case.impact in GRAVE else (*GRAVE, hit.case.impact)
-        left = {other.key(facts) for other in evaluate(self.rules, facts, impacts)}
-        grave = {other.key(facts) for other in evaluate(self.rules, facts, GRAVE)} if impacts is not GRAVE else left
-        return hit.key(self.facts) not in left and not (grave - self.present), left
+        left = evaluate(self.rules, facts, impacts)
+        complaint = hit.key(self.facts)
+        return all(
+            other.key(facts) != complaint and (other.case.impact not in GRAVE or other.key(facts) in self.present) for other in left
+        )
 
     def search(self, hit: Hit, fix: Fix, fields: tuple[str, ...]) -> Fix | None:
         """The fix completed by the nearest layout over ``fields`` that solves the hit; None when none does."""

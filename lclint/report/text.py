@@ -61,7 +61,8 @@ class TextReport:
         if suppressed:
             parts.append(f"{suppressed} suppressed")
         if report.skipped:
-            parts.append(f"{count(len(report.skipped), 'file')} skipped" + ("" if self.verbose else _reasons(report.skipped)))
+            why = "" if self.verbose else " (--verbose says why)"
+            parts.append(f"{count(len(report.skipped), 'file')} skipped as no Megatron Bridge config{why}")
         return f"{fixed}{count(len(report.files), 'file')} checked: " + "; ".join(parts)
 
     def _finding(self, file: FileReport, finding: Finding, explained: set[tuple[str, str]]) -> Iterator[str]:
@@ -163,12 +164,3 @@ def _where(file: FileReport, finding: Finding) -> str:
     if place.line is None:
         return printable(file.path or "command line")
     return printable(f"{place.path or file.path}:{place.line}:{place.column or 1}")
-
-
-def _reasons(skipped: dict[str, str]) -> str:
-    counts: dict[str, int] = {}
-    for reason in skipped.values():
-        counts[reason] = counts.get(reason, 0) + 1
-    if len(counts) == 1:
-        return f" ({next(iter(counts))})"
-    return f" ({', '.join(f'{number} {reason}' for reason, number in counts.items())})"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from lclint.core.errors import InputError
 from lclint.sources import scalars, yaml_nodes
-from lclint.sources.interpolation import Unresolved
 from lclint.sources.yaml_nodes import Node
 
 if TYPE_CHECKING:
@@ -27,6 +26,28 @@ _PATH_TAGS = tuple(f"{_TAG}python/object/apply:pathlib.{name}" for name in ("Pat
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _KEY_TYPES = (str, int, float, bytes)
 _VALUE_TYPES = (str, int, float, bytes, type(None))
+
+
+class Unresolved:
+    """The value of an interpolation that the file alone does not decide.
+
+    ``text`` is what is written; ``needs`` names what would decide it: a dotted path, ``env.NAME``, or a resolver's name.
+    """
+
+    __slots__ = ("text", "needs")
+
+    def __init__(self, text: str, needs: tuple[str, ...] = ()) -> None:
+        self.text = text
+        self.needs = needs
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Unresolved and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"Unresolved({self.text!r})"
 
 
 class Problem:

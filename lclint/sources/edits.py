@@ -15,7 +15,7 @@ from typing import Any
 from lclint.core.errors import InputError
 from lclint.sources.document import Document, from_text
 from lclint.sources.interpolation import unshare
-from lclint.sources.lowering import EditRefused, Lowering, equal, newline_of
+from lclint.sources.lowering import EditRefused, Lowering, equal, list_after, newline_of
 from lclint.sources.render import NotYaml, render
 
 __all__ = ["EditRefused", "apply", "change", "render", "verify"]
@@ -150,16 +150,6 @@ def _copy(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _copy(item) for key, item in value.items()}
     return [_copy(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def list_after(old: list[Any], operation: Operation) -> list[Any]:
-    """A list after one list operation."""
-    kind, value = operation[0], operation[2]
-    if kind == "append":
-        return [*old, value]
-    if kind == "discard":
-        return [item for item in old if not equal(item, value)]
-    return [value[1] if equal(item, value[0]) else item for item in old]
 
 
 def _first_difference(expected: Any, actual: Any) -> tuple[Any, ...] | None:

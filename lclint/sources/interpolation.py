@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from lclint.sources.document import Unresolved
+
 Path = tuple[Any, ...]
 
 # OmegaConf follows longer chains; this bounds the work and the stack.
@@ -20,28 +22,6 @@ _MAX_VALUES = 100_000
 _KEY = re.compile(r"[^\\{}()\[\]:. \t'\"]+")
 _RESOLVER = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*(?=[ \t]*:)", re.ASCII)
 _ENVIRONMENT = re.compile(r"[ \t]*:[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*[,}]")
-
-
-class Unresolved:
-    """The value of an interpolation that the file alone does not decide.
-
-    ``text`` is what is written; ``needs`` names what would decide it: a dotted path, ``env.NAME``, or a resolver's name.
-    """
-
-    __slots__ = ("text", "needs")
-
-    def __init__(self, text: str, needs: tuple[str, ...] = ()) -> None:
-        self.text = text
-        self.needs = needs
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Unresolved and other.text == self.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-    def __repr__(self) -> str:
-        return f"Unresolved({self.text!r})"
 
 
 class BadInterpolation(ValueError):

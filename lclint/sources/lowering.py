@@ -44,6 +44,16 @@ def equal(a: Any, b: Any) -> bool:
     return bool(a == b) or (a != a and b != b)
 
 
+def list_after(old: list[Any], operation: Operation) -> list[Any]:
+    """A list after one list operation."""
+    kind, value = operation[0], operation[2]
+    if kind == "append":
+        return [*old, value]
+    if kind == "discard":
+        return [item for item in old if not equal(item, value)]
+    return [value[1] if equal(item, value[0]) else item for item in old]
+
+
 class _Place:
     """Where a path leads in the tree.
 
@@ -103,7 +113,7 @@ class Lowering:
         node = place.node
         if place.state == "found":
             assert node is not None
-            if isinstance(value, dict) and value and isinstance(old, dict) and node.kind == "mapping" and node.pairs:
+            if isinstance(value, dict) and isinstance(old, dict) and node.kind == "mapping" and 2 * len(old.keys() & value) > len(old):
                 return [], _mapping_steps(path, old, value)
             if isinstance(value, (list, tuple)) and value and isinstance(old, list) and node.kind == "sequence" and node.items:
                 return [], _list_steps(path, old, list(value))
@@ -167,8 +177,6 @@ class Lowering:
         return [(content_start(self.text, key), key.end, text)]
 
     def lower_list(self, operation: Operation) -> tuple[list[Edit], list[Operation]]:
-        from lclint.sources.edits import list_after
-
         path = operation[1]
         present, old = self.data_at(path)
         if not present or old is None:

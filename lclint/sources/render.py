@@ -6,12 +6,11 @@ import re
 from typing import Any
 
 from lclint.sources import scalars
-from lclint.sources.interpolation import Unresolved
+from lclint.sources.document import Unresolved
 
 # Words that are text in every position, in block and in flow style.
 _SAFE_WORD = re.compile(r"[A-Za-z0-9_./+$(\\^;<=~-](?:[A-Za-z0-9_./+$()\\^;<=~@%*&|!?-]|:(?=[^\s,\[\]{}])| (?=[^\s#]))*")
 _UNSAFE_START = re.compile(r"-(?:\s|$)|\.\.\.$|---|[?:](?:\s|$)")
-_PRINTABLE = re.compile(r"[\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 
 
@@ -87,13 +86,13 @@ def quote(text: str, style: str | None) -> str:
     """A string scalar: plain when both loaders read it as that string, else in ``style`` or whatever quotes can hold it."""
     if style is None and _SAFE_WORD.fullmatch(text) and not _UNSAFE_START.match(text) and _is_text(text):
         return text
-    if style != '"' and _PRINTABLE.fullmatch(text):
+    if style != '"' and text.isprintable():
         return "'" + text.replace("'", "''") + "'"
     return '"' + "".join(character if _plain_character(character) else _escaped(character) for character in text) + '"'
 
 
 def _plain_character(character: str) -> bool:
-    return character not in _ESCAPES and _PRINTABLE.fullmatch(character) is not None
+    return character not in _ESCAPES and character.isprintable()
 
 
 def _escaped(character: str) -> str:

@@ -31,7 +31,8 @@ _INT = re.compile(
     r"|[-+]?0x[0-9a-fA-F_]+"
     r"|[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+"
 )
-_TIMESTAMP = re.compile(
+# Compiled when one is met.
+_TIMESTAMP = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"|[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?(?:[Tt]|[ \t]+)[0-9][0-9]?:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?"
     r"(?:[ \t]*(?:Z|[-+][0-9][0-9]?(?::[0-9][0-9])?))?"
@@ -62,7 +63,7 @@ def plain(text: str, loader: str) -> Any:
             return to_int(text)
         if loader == "omegaconf":
             return to_float(text) if _OMEGACONF_FLOAT.fullmatch(text) else text
-        return to_timestamp(text) if _TIMESTAMP.fullmatch(text) else text
+        return to_timestamp(text) if re.fullmatch(_TIMESTAMP, text) else text
     if first in _WORD_STARTS:
         if text in _BOOLS:
             return _BOOLS[text]

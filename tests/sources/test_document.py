@@ -89,7 +89,7 @@ def test_timestamps_stay_strings_in_override_files() -> None:
     assert _load("a: 2024-01-02\n", "safe_load").data == yaml.safe_load("a: 2024-01-02\n")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(list("0123456789_.:-+eExXbTZ nNaiIfFuUlLyYoOsStrR~<=")), max_size=7).map("".join), st.booleans())
 def test_scalars_agree_with_the_loaders(text: str, safe: bool) -> None:
     source = f"a: {text}\n"
@@ -187,7 +187,7 @@ def _yaml(draw: st.DrawFn, depth: int = 0, indent: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(_yaml(), st.booleans(), st.sampled_from(["\n", "\r\n"]))
 def test_documents_agree_with_the_loaders(source: str, safe: bool, newline: str) -> None:
     _compare(source.replace("\n", newline), "safe_load" if safe else "omegaconf")
@@ -405,7 +405,7 @@ _INTERPOLATED = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(_INTERPOLATED, _INTERPOLATED)
 def test_interpolation_agrees_with_omegaconf(first: str, second: str) -> None:
     omegaconf = pytest.importorskip("omegaconf")

@@ -135,7 +135,7 @@ _PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.sampled_from(["a=", "+a.b=", "++a=", "~a=", "a=[", "a={b:", "a='", 'a="', "", "a=str("]), st.lists(_PIECES, max_size=8).map("".join)
 )
