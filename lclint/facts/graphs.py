@@ -91,6 +91,16 @@ def impl(g: Any) -> Any:
     return value
 
 
+@fact("graphs.impl_field", needs=(IMPL, LOCAL, EXTERNAL), unit="field", source="Megatron Core transformer_config.py:2373-2381 (0.19.2)", raw=True)
+def impl_field(g: Any) -> str:
+    """The field that names the implementation: an old switch where cuda_graph_impl is none."""
+    if _impl(g) == "none":
+        for name in (LOCAL, EXTERNAL):
+            if g[name] is True:
+                return name[len("written.") :]
+    return "model.cuda_graph_impl"
+
+
 @fact("graphs.active", needs=("graphs.impl",), unit="yes or no", source="Megatron Core transformer_config.py:2465 (0.19.2)")
 def active(implementation: str) -> bool:
     """Whether anything is captured at all."""
