@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import Any, Callable
 
 from lclint.config import build
+from lclint.config.identify import could_be_config
 from lclint.config.run import Run
 from lclint.core.errors import InputError, LclintError
 from lclint.core.finding import FileReport, Record, Report, Undecided
@@ -27,6 +28,7 @@ from lclint.sources.document import Document
 everything.load()
 
 STDIN = "-"
+STDIN_NAME = "<stdin>"
 
 
 class Applied(Record):
@@ -77,7 +79,7 @@ def check_paths(paths: list[str], options: Options) -> Report:
 def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]]:
     """Fix files: the report after it, and what changed. Writes when ``options.fix`` is set.
 
-    Raises LclintError; a file that changed while it was being checked is not written.
+    Raises LclintError; a file that changed while it was being checked is not written. The fixed text of standard input is in its report.
     """
     from lclint.fixes.rounds import fix_text
 
@@ -89,24 +91,25 @@ def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]
             return first
 
         def recheck(text: str) -> FileReport:
-            report = _check(documents.load(text.encode("utf-8", "surrogatepass"), document.path), options, base, rules)
+            report = _check(documents.from_text(text, document.path), options, base, rules)
             return first if isinstance(report, str) else report
 
         after, report, notes = fix_text(document.text, recheck, options.unsafe_fixes)
+        mark = "\ufeff" if document.bom else ""
         if after != document.text or notes:
-            applied.append(Applied(path=document.path, before=document.text, after=after, notes=notes))
-        if after != document.text and options.fix:
-            mark = b"\xef\xbb\xbf" if document.bom else b""
-            if document.path == (options.stdin_filename or "<stdin>"):
-                sys.stdout.write(after)
-            else:
-                files.write_atomic(document.path, mark + after.encode(), mark + document.text.encode())
+            applied.append(Applied(path=document.path, before=mark + document.text, after=mark + after, notes=notes))
+        if after != document.text and options.fix and document.path != (options.stdin_filename or STDIN_NAME):
+            files.write_atomic(document.path, (mark + after).encode(), (mark + document.text).encode())
         return report
 
     return _each(paths, options, fix), applied
 
 
-def _each(paths: list[str], options: Options, work: Any) -> Report:
+Work = Callable[[Document, "Document | None", RuleSet], "FileReport | str"]
+
+
+def _each(paths: list[str], options: Options, work: Work) -> Report:
+    """Do the work for each file. A single file that cannot be read raises; of several, each is noted and the rest goes on."""
     rules = load_rules(options)
     base = None
     if options.base is not None:
@@ -114,29 +117,26 @@ def _each(paths: list[str], options: Options, work: Any) -> Report:
     report = Report()
     if not paths:
         report.files.append(check_run(build.from_overrides(options), rules))
-    many = len(paths) > 1
     for path in paths:
-        if path == STDIN:
-            data = sys.stdin.buffer.read(files.CONFIG_LIMIT + 1)
-            result = work(documents.load(data, options.stdin_filename or "<stdin>"), base, rules)
-            _add(report, options.stdin_filename or "<stdin>", result)
-            continue
-        for found in files.find([path]):
+        for found in [path] if path == STDIN else files.find([path]):
+            name = options.stdin_filename or STDIN_NAME if found == STDIN else found
+            data = b""
             try:
-                result = work(documents.load(files.read(found), found), base, rules)
-            except InputError:
-                if not many and found == path:
+                data = sys.stdin.buffer.read(files.CONFIG_LIMIT + 1) if found == STDIN else files.read(found)
+                result = work(documents.load(data, name), base, rules)
+            except InputError as error:
+                if data and not could_be_config(data) and (found != path or options.skip_unparsable):
+                    result = f"it is not YAML ({error.message})"
+                elif paths == [found]:
                     raise
-                raise
-            _add(report, found, result)
+                else:
+                    report.errors.append(error)
+                    continue
+            if isinstance(result, str):
+                report.skipped[name] = result
+            else:
+                report.files.append(result)
     return report
-
-
-def _add(report: Report, path: str, result: FileReport | str) -> None:
-    if isinstance(result, str):
-        report.skipped[path] = result
-    else:
-        report.files.append(result)
 
 
 def _check(document: Document, options: Options, base: Document | None, rules: RuleSet) -> FileReport | str:
@@ -146,13 +146,10 @@ def _check(document: Document, options: Options, base: Document | None, rules: R
 
 
 def test_rules(folder: str) -> list[Any]:
-    """Run the examples of the rules under ``folder``: the shipped rules' own, or a user's. Raises RuleError."""
-    from lclint.engine import examples, rulefile
+    """Run the examples of the rules under ``folder``, which stand in for shipped rules of the same names. Raises RuleError."""
+    from lclint.engine import examples
 
-    shipped = ruleset.load()
-    own = folder if folder.endswith((".yaml", ".yml")) else None
-    inside = os.path.realpath(folder).startswith(os.path.realpath(rulefile.shipped("rules")))
-    rules = shipped if inside else ruleset.load([os.path.dirname(folder) if own else folder])
+    rules = ruleset.load([os.path.dirname(folder) if os.path.isfile(folder) else folder], replace=True)
 
     def check_text(text: str, given: dict[str, Any]) -> FileReport | str:
         options = Options(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lclint.cli import output, shared
-from lclint.cli.errors import note
+from lclint.cli.errors import FAILED, note
 from lclint.core.errors import LclintError, UsageError
 from lclint.core.finding import SEVERITIES, Report
 from lclint.core.options import Options
@@ -35,7 +35,8 @@ STDIN = "-"
     help="Least severity that makes the exit code 1.",
 )
 @click.option("--stdin-filename", metavar="NAME", help="Name to report standard input by.")
-@click.option("--show-files", is_flag=True, help="List the files that would be checked, and do no more.")
+@click.option("--skip-unparsable", is_flag=True, help="Pass over named files that are not YAML and hold nothing of Megatron's.")
+@click.option("--show-files", is_flag=True, help="List the files and why each is checked or skipped, and do no more.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list what could not be decided, and what would decide it.")
 @click.option("-q", "--quiet", is_flag=True, help="Findings only: no summary.")
 @shared.colour_option
@@ -48,7 +49,7 @@ def command(paths: tuple[str, ...], **given: Any) -> int:
     if not paths and not options.sets:
         raise UsageError("nothing to check", hint="give a file, a directory, - for standard input, or --set KEY=VALUE")
     if given["show_files"]:
-        return _show_files(list(paths))
+        return _show_files(list(paths), options)
     if options.diff:
         return _diff(list(paths), options, given)
     if options.fix:
@@ -80,7 +81,8 @@ def _diff(paths: list[str], options: Options, given: dict[str, Any]) -> int:
     if not given["quiet"]:
         changed = sum(change.before != change.after for change in applied)
         note(TextReport(options).summary(report, f"{count(changed, 'file')} would change; after that, "))
-    return 1 if patch else _status(report, given["fail_on"])
+    status = _status(report, given["fail_on"])
+    return max(status, 1) if patch else status
 
 
 def _fix(paths: list[str], options: Options, given: dict[str, Any]) -> int:
@@ -137,15 +139,26 @@ def _write_report(report: Report, options: Options, given: dict[str, Any], fixed
     output.write(form.render(report, fixed), path)
 
 
-def _show_files(paths: list[str]) -> int:
-    from lclint.sources import files
+def _show_files(paths: list[str], options: Options) -> int:
+    from lclint import api
 
-    output.write("".join(f"{path}\n" for path in files.find(paths)))
-    return 0
+    report = api.check_paths(paths, options)
+    lines = {file.path: f"checked as {file.kind}" for file in report.files}
+    lines.update((path, f"skipped: {reason}") for path, reason in report.skipped.items())
+    output.write("".join(f"{path}: {lines[path]}\n" for path in sorted(lines)))
+    return _errors(report)
+
+
+def _errors(report: Report) -> int:
+    """Name the files that could not be read; 2 when there are any."""
+    for error in report.errors:
+        note(f"error: {error}")
+    return FAILED if report.errors else 0
 
 
 def _status(report: Report, fail_on: str) -> int:
-    """1 when a finding is at or above ``fail_on``, else 0."""
-    if fail_on == "never":
-        return 0
+    """2 when a file could not be read, 1 when a finding is at or above ``fail_on``, else 0."""
+    failed = _errors(report)
+    if failed or fail_on == "never":
+        return failed
     return int(any(report.count(severity) for severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1]))

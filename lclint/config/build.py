@@ -135,9 +135,12 @@ def override(run: Run, text: str) -> None:
     try:
         parsed = hydra.parse_override(text)
     except hydra.OverrideError as error:
-        run.problems.append(Problem("override", text.partition("=")[0].lstrip("+~"), f"Hydra does not parse the override {text}: {error}"))
+        key = text.partition("=")[0].lstrip("+~")
+        run.sets[key] = text
+        run.problems.append(Problem("override", key, f"Hydra does not parse the override {text}: {error}"))
         return
     key, operation = parsed.key, parsed.operation
+    run.sets[key] = text
     exists = key in run.written
     if not exists and not run.complete:
         exists = _declared(run, key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lclint.catalog import tables
@@ -51,6 +52,14 @@ def identify(data: Any, release: str) -> tuple[str, str]:
     if len(present) == len(data) and _near_miss(data, present, index):
         return "override", ""
     return "none", "its sections hold no field of a Megatron Bridge config"
+
+
+def could_be_config(data: bytes) -> bool:
+    """Whether text that cannot be parsed may have been meant as a Megatron Bridge config: it names a section and one of Megatron's fields."""
+    words = set(re.findall(rb"[a-z][a-z0-9_]{3,}", data[:200_000]))
+    release = tables.releases()[-1]
+    sections = {name.encode() for name in tables.sections(release)}
+    return bool(words & sections) and any(word.decode() in tables.field_sections(release) for word in words if word.count(b"_") >= 2)
 
 
 def _near_miss(data: dict[str, Any], present: list[str], index: dict[str, Any]) -> bool:

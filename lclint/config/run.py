@@ -112,7 +112,11 @@ class Run:
         return NOT_APPLICABLE if self.complete else UNKNOWN
 
     def place(self, at: str) -> Place:
-        """Where a finding at that field points: into the file when the value stands there."""
+        """Where a finding at that field points: into the file when the value stands there.
+
+        ``model.x#key`` points at the key instead of the value.
+        """
+        at, wants_key = (at[: -len("#key")], True) if at.endswith("#key") else (at, False)
         if self.document is not None and at == "file":
             return Place(at=at, path=self.path, line=1, column=1, end_line=1, end_column=1)
         keys = field_path(at)
@@ -121,13 +125,14 @@ class Run:
             keys = ("env_vars", name)
             origin = "env" if self.origins.get(f"env_vars.{name}") is None else self.origins[f"env_vars.{name}"]
         else:
-            origin = self.origins.get(".".join(str(key) for key in keys if key.__class__ is str), "default")
+            name = ".".join(str(key) for key in keys if key.__class__ is str)
+            origin = "set" if name in self.sets else self.origins.get(name, "default")
         place = Place(at=at, origin=origin, path=self.path)
         if origin == "file" and self.document is not None:
             span = self.document.span(keys, "value") or self.document.span(keys[:-1] or keys, "value")
             key = self.document.span(keys, "key")
             written = self.written.get(".".join(str(part) for part in keys))
-            if key is not None and (span is None or written.__class__ is dict or span[0] == span[1] or "\n" in self.document.text[span[0] : span[1]]):
+            if key is not None and (wants_key or span is None or written.__class__ is dict or span[0] == span[1] or "\n" in self.document.text[span[0] : span[1]]):
                 # a block of lines, or nothing at all: its key stands for it
                 span = key
             if span is not None:

@@ -6,7 +6,10 @@ than these cost to write.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lclint.core.errors import LclintError
 
 SEVERITIES = ("error", "warning", "info")
 IMPACTS = ("crash", "oom", "silent", "slow", "advice")
@@ -162,12 +165,16 @@ class FileReport(Record):
 
 
 class Report(Record):
-    """The result of a check. ``skipped`` maps each file that is not a Megatron config to the reason."""
+    """The result of a check. ``skipped`` maps each file that is not a Megatron config to the reason.
 
-    __slots__ = ("files", "skipped")
+    ``errors`` are the files, of several, that could not be read.
+    """
+
+    __slots__ = ("files", "skipped", "errors")
     files: list[FileReport]
     skipped: dict[str, str]
-    defaults = {"files": [], "skipped": {}}
+    errors: list[LclintError]
+    defaults = {"files": [], "skipped": {}, "errors": []}
 
     def count(self, severity: str) -> int:
         return sum(finding.severity == severity for file in self.files for finding in file.findings)

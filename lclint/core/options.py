@@ -14,7 +14,8 @@ class Options(Record):
     ``env_complete``), ``gpus`` and ``gpus_per_node`` counts of GPUs. ``rules`` are directories of the user's own rule
     files; ``select``, ``ignore`` and ``extend_select`` hold rule names, codes or ``name/case``. ``fix`` writes files,
     ``diff`` computes the same without writing, ``unsafe_fixes`` lets both take unsafe fixes. ``stdin_filename`` is the
-    name under which standard input (``-``) is reported.
+    name under which standard input (``-``) is reported. ``skip_unparsable`` passes over named files that are not YAML and hold no
+    Megatron field, as is done for files found in folders.
     """
 
     __slots__ = (
@@ -37,6 +38,7 @@ class Options(Record):
         "unsafe_fixes",
         "diff",
         "stdin_filename",
+        "skip_unparsable",
     )
     gpu: str | None
     gpus: int | None
@@ -57,6 +59,7 @@ class Options(Record):
     unsafe_fixes: bool
     diff: bool
     stdin_filename: str | None
+    skip_unparsable: bool
     defaults: dict[str, Any] = {
         "gpu": None,
         "gpus": None,
@@ -77,4 +80,5 @@ class Options(Record):
         "unsafe_fixes": False,
         "diff": False,
         "stdin_filename": None,
+        "skip_unparsable": False,
     }

@@ -73,7 +73,7 @@ class Compiler:
             for place in places:
                 self._check_place(file, place, ("cases", number, "at"))
                 if "{" not in place:
-                    every.add(place.split("[")[0])
+                    every.add(place.split("[")[0].removesuffix("#key"))
             message = self._template(file, case["message"], ("cases", number, "message"), set(), each)
             for fix in case.get("fixes", []):
                 if fix not in data.get("fixes", {}):
@@ -153,7 +153,7 @@ class Compiler:
         return self._compiled(file, value, where, names, each, "message")
 
     def _check_place(self, file: rulefile.RuleFile, place: str, where: tuple[str | int, ...]) -> None:
-        name = place.split("[")[0]
+        name = place.split("[")[0].removesuffix("#key")
         if "{" in name or name == "file" or "." not in name and self.check_name(name) is None:
             return
         problem = self.check_name(name)
@@ -210,8 +210,8 @@ class Compiler:
         )
 
 
-def compile_directories(folders: list[str]) -> str:
-    """The source of the module for all rules under those folders.
+def compile_directories(folders: list[str], bundles: Iterable[str] = ()) -> str:
+    """The source of the module for all rules under those folders; ``bundles`` are names that fixes may refer to besides their own.
 
     Raises RuleError for the first rule file that is not allowed.
     """
@@ -219,9 +219,10 @@ def compile_directories(folders: list[str]) -> str:
 
     compiler = Compiler(names.check, names.needs_of)
     found = [rulefile.find(folder) for folder in folders]
-    for _, bundles in found:
-        for path in bundles:
+    for _, bundle_files in found:
+        for path in bundle_files:
             compiler.add_bundle(rulefile.read_bundle(path))
+    compiler.bundle_names.update(bundles)
     for paths, _ in found:
         for path in paths:
             compiler.add_rule(rulefile.read(path))

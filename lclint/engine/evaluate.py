@@ -10,7 +10,7 @@ from lclint.engine.operations import both
 from lclint.engine.rules import Case, Rule, RuleSet
 from lclint.facts.context import Facts
 
-# what a user can do something about comes first when several places carry a finding
+# what a user can do something about comes first when several places could carry a finding
 _PLACE_ORDER = {"set": 0, "file": 1, "log": 1, "env": 2, "base": 3, "recipe": 3, "default": 4}
 
 
@@ -140,7 +140,7 @@ def describe(hit: Hit, facts: Facts) -> Finding:
     with element(facts, hit):
         places = [facts.run.place(fill(at, facts)) for at in hit.case.at]
         message = fill(hit.case.message, facts)
-    carrier = min(places, key=lambda place: (_PLACE_ORDER.get(place.origin, 5) if not facts.run.complete or place.origin == "set" else 1))
+    carrier = min(places, key=lambda place: _PLACE_ORDER[place.origin])
     finding = Finding(
         rule=hit.rule.name,
         code=hit.rule.code,

@@ -99,29 +99,24 @@ def _closest(name: str, names: list[str]) -> str:
     return f"did you mean {' or '.join(close)}?" if close else "lclint rules list shows them all"
 
 
-def load(folders: Iterable[str] = ()) -> RuleSet:
+def load(folders: Iterable[str] = (), replace: bool = False) -> RuleSet:
     """The shipped rules, and those of users' own folders after them.
 
-    Raises RuleError for a rule file that is not allowed.
+    A rule with the name or the code of a shipped one takes its place with ``replace``. Raises RuleError for a rule file that is not
+    allowed, and without ``replace`` for a name that is taken.
     """
-    tables = [_shipped()]
-    rows = list(tables[0]["RULES"])
-    bundles = dict(tables[0]["BUNDLES"])
+    shipped = _shipped()
+    rows = list(shipped["RULES"])
+    bundles = dict(shipped["BUNDLES"])
     for folder in folders:
-        table = _cached([folder])
-        taken = {row[0] for row in rows} | {row[1] for row in rows}
-        for row in table["RULES"]:
-            if row[0] in taken or row[1] in taken:
-                raise RuleError(f"the rule {row[0]} [{row[1]}] has the name or the code of another rule", folder)
-        rows += table["RULES"]
+        table = _cached([folder], tuple(sorted(bundles)))
+        names = {row[0] for row in table["RULES"]} | {row[1] for row in table["RULES"]}
+        clashes = [row for row in rows if row[0] in names or row[1] in names]
+        if clashes and not replace:
+            raise RuleError(f"{clashes[0][0]} [{clashes[0][1]}] is the name or the code of another rule", folder)
+        rows = [row for row in rows if row not in clashes] + list(table["RULES"])
         bundles.update(table["BUNDLES"])
     return RuleSet([Rule(row) for row in rows], bundles)
-
-
-def load_only(folder: str) -> RuleSet:
-    """The rules of one folder without the shipped ones. Raises RuleError."""
-    table = _cached([folder])
-    return RuleSet([Rule(row) for row in table["RULES"]], dict(table["BUNDLES"]))
 
 
 def _shipped() -> dict[str, Any]:
@@ -135,22 +130,22 @@ def _shipped() -> dict[str, Any]:
     return vars(_compiled_rules)
 
 
-def _cached(folders: list[str]) -> dict[str, Any]:
+def _cached(folders: list[str], bundles: tuple[str, ...] = ()) -> dict[str, Any]:
     """The compiled module of those folders, from the per-user cache when nothing that went into it has changed."""
     import hashlib
     import marshal
 
     from lclint.engine import rulefile
 
-    digest = hashlib.sha256(sys.version.encode())
+    digest = hashlib.sha256(f"{sys.version} {bundles}".encode())
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     sources = [os.path.join(rulefile.shipped("schemas"), "rule.schema.json")]
     for part in ("engine", "facts", "sources"):
         folder = os.path.join(package, part)
         sources += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".py")]
     for folder in folders:
-        rules, bundles = rulefile.find(folder)
-        sources += rules + bundles
+        rule_files, bundle_files = rulefile.find(folder)
+        sources += rule_files + bundle_files
     for path in sources:
         digest.update(path.encode(errors="surrogateescape") + b"\0")
         try:
@@ -170,7 +165,7 @@ def _cached(folders: list[str]) -> dict[str, Any]:
     if code is None:
         from lclint.engine import compile as compiler
 
-        source = compiler.compile_directories(folders)
+        source = compiler.compile_directories(folders, bundles)
         code = compile(source, "<compiled rules>", "exec", dont_inherit=True)
         if file is not None:
             _store(file, marshal.dumps(code))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lclint.config.changes import changed_list
 from lclint.config.run import Run
 from lclint.core.finding import Fix
 from lclint.engine.evaluate import Hit
@@ -28,7 +29,19 @@ def attach(run: Run, facts: Facts, rules: RuleSet, hits: list[Hit]) -> None:
                 found = None
             if found is not None and not any(_same(found, other) for other in hit.finding.fixes):
                 lower(run, found)
+                _spell_out(run, found)
                 hit.finding.fixes.append(found)
+
+
+def _spell_out(run: Run, fix: Fix) -> None:
+    """Say renames and list changes as values to set and fields to remove too, for readers that do not apply edits."""
+    for old, new in fix.rename.items():
+        fix.remove.append(old)
+        fix.set.setdefault(new, run.written.get(old))
+    for operation, field, value in fix.lists:
+        items = run.written.get(field)
+        if items.__class__ is list:
+            fix.set[field] = changed_list(fix.set.get(field, items), operation, value)
 
 
 def _same(left: Fix, right: Fix) -> bool:
