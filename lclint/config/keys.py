@@ -203,7 +203,7 @@ def _meant(field: Field, value: Any) -> Any:
 
 
 def _same(left: Any, right: Any) -> bool:
-    return left is right or left.__class__ is right.__class__ and bool(left == right)
+    return left is right or (left.__class__ is right.__class__ and bool(left == right))
 
 
 def _accepted(field: Field, value: Any) -> bool:
@@ -215,7 +215,7 @@ def _accepted(field: Field, value: Any) -> bool:
     # 8.0 for 8 and 1 for true work as Python numbers do
     if value.__class__ is float and value.is_integer() and "int" in field.kinds:
         return True
-    return value.__class__ is int and value in (0, 1) and "bool" in field.kinds or value.__class__ is dict
+    return (value.__class__ is int and value in (0, 1) and "bool" in field.kinds) or value.__class__ is dict
 
 
 def closest(word: str, words: list[str]) -> str | None:

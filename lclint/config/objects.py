@@ -12,7 +12,7 @@ DEEPEST = 30
 
 def as_mapping(config: Any, depth: int = 0) -> Any:
     """Plain data of an object: dataclasses carry ``_target_``, enums, dtypes and functions become names."""
-    if config is None or isinstance(config, (bool, int, float, str)) and type(config).__module__ == "builtins":
+    if config is None or (isinstance(config, (bool, int, float, str)) and type(config).__module__ == "builtins"):
         return config
     kind = type(config)
     fields = getattr(kind, "__dataclass_fields__", None)

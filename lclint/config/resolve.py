@@ -80,15 +80,16 @@ def _mixed_precision(s: Resolution) -> None:
             # the rest of the section is in a base that is not here
             fields = {name: fields.get(name, UNKNOWN) for name in tables.section(s.run.release, "mixed_precision").fields(None) or {}}
     else:
-        fields = {name: UNKNOWN for name in tables.section(s.run.release, "mixed_precision").fields(None) or {}}
+        fields = dict.fromkeys(tables.section(s.run.release, "mixed_precision").fields(None) or {}, UNKNOWN)
     for kind in ("fp8", "fp4"):
-        # the two names of one switch are kept in step; the later of the two in the config wins when they differ
-        if fields.get(f"{kind}_param") is None:
-            fields[f"{kind}_param"] = fields.get(f"{kind}_param_gather", UNKNOWN)
+        # two names of one switch, kept in step: the gather is the later field and wins
+        gather = fields.get(f"{kind}_param_gather")
+        if gather is not None:
+            fields[f"{kind}_param"] = gather
     for name, value in fields.items():
         for section in PRECISION_TARGETS:
             field = f"{section}.{name}"
-            if field in s.values or not s.run.complete and value is not UNKNOWN and name in (tables.section(s.run.release, section).fields(None) or {}):
+            if field in s.values or (not s.run.complete and value is not UNKNOWN and name in (tables.section(s.run.release, section).fields(None) or {})):
                 s.set(field, value, "mixed_precision replaces it (training/mixed_precision.py:154)")
 
 

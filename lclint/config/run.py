@@ -90,7 +90,7 @@ class Run:
             return self.written[rest] if rest in self.written else self._absent(rest)
         if section == "user":
             origin = self.origins.get(rest)
-            by_hand = origin == "set" or origin == "file" and self.kind != "dump"
+            by_hand = origin == "set" or (origin == "file" and self.kind != "dump")
             return self.written[rest] if by_hand and rest in self.written else NOT_APPLICABLE
         if section == "env":
             value = self.environment.get(rest, self)

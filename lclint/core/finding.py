@@ -19,7 +19,7 @@ APPLICABILITIES = ("safe", "unsafe", "display-only")
 class Record:
     """A value object: equality, representation and keyword construction from ``__slots__`` and ``defaults``."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
     defaults: dict[str, Any] = {}
 
     def __init__(self, **values: Any) -> None:

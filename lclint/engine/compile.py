@@ -6,7 +6,8 @@ milliseconds instead of parsing two hundred YAML files. ``load`` in ``lclint.eng
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from lclint.core.errors import RuleError
 from lclint.engine import expression, rulefile
@@ -154,7 +155,7 @@ class Compiler:
 
     def _check_place(self, file: rulefile.RuleFile, place: str, where: tuple[str | int, ...]) -> None:
         name = place.split("[")[0].removesuffix("#key")
-        if "{" in name or name == "file" or "." not in name and self.check_name(name) is None:
+        if "{" in name or name == "file" or ("." not in name and self.check_name(name) is None):
             return
         problem = self.check_name(name)
         if problem is not None:

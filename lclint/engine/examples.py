@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from lclint.core.errors import LclintError
 from lclint.core.finding import FileReport, Record

@@ -7,7 +7,7 @@ file cannot name anything else. ``g`` in it is the facts, a mapping from names t
 from __future__ import annotations
 
 import ast
-from typing import Callable
+from collections.abc import Callable
 
 LONGEST_TEXT = 2_000
 MOST_NODES = 400

@@ -8,7 +8,8 @@ Arithmetic and ordering on null, on a wrong type or out of range is not applicab
 from __future__ import annotations
 
 import math
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN, State
 
@@ -46,12 +47,10 @@ def either(left: Any, right: Any) -> Any:
 
 def _state(*values: Any) -> State | None:
     """The state that absorbs these operands, None when all are known."""
-    found = None
+    found: State | None = None
     for value in values:
-        if value is NOT_APPLICABLE:
-            return NOT_APPLICABLE
-        if value is UNKNOWN:
-            found = UNKNOWN
+        if value.__class__ is State and found is not NOT_APPLICABLE:
+            found = value
     return found
 
 

@@ -17,14 +17,14 @@ def suppressed(hit: Hit, document: Document) -> bool:
         return False
     names = (finding.rule, finding.code, f"{finding.rule}/{finding.case}", f"{finding.code}/{finding.case}")
     for directive in document.directives():
-        if directive.kind not in ("ignore", "ignore-file") or directive.rules and not any(name in directive.rules for name in names):
+        if directive.kind not in ("ignore", "ignore-file") or (directive.rules and not any(name in directive.rules for name in names)):
             continue
         if directive.kind == "ignore-file":
             return True
         place = finding.place
         if place.origin != "file" or place.line is None:
             continue
-        if directive.target == place.line or directive.scope == "own-line" and directive.target in _lines_above(document, place.at):
+        if directive.target == place.line or (directive.scope == "own-line" and directive.target in _lines_above(document, place.at)):
             return True
     return False
 

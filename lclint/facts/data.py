@@ -151,8 +151,7 @@ def unequal_weights(g: Any) -> Any:
 
 # keys of dataset_kwargs that ``preprocessing`` has taken over
 SEMANTIC_KWARGS = frozenset(
-    "add_bos add_eos add_sep answer_only_loss chat chat_loss_mode label_key prompt_completion_config prompt_template truncation_field "
-    "truncation_method use_hf_tokenizer_chat_template".split()
+    ["add_bos", "add_eos", "add_sep", "answer_only_loss", "chat", "chat_loss_mode", "label_key", "prompt_completion_config", "prompt_template", "truncation_field", "truncation_method", "use_hf_tokenizer_chat_template"]
 )
 
 

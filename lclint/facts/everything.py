@@ -5,6 +5,21 @@ from __future__ import annotations
 
 def load() -> None:
     """Import every module of facts, once."""
-    from lclint.facts import family, keys, layout, memory  # noqa: F401
-    from lclint.facts import checkpoint, data, environment, graphs, offload, overlap, precision, recompute  # noqa: F401
-    from lclint.facts import attention, moe, pipeline, sequence  # noqa: F401
+    from lclint.facts import (  # noqa: F401  # noqa: F401  # noqa: F401
+        attention,
+        checkpoint,
+        data,
+        environment,
+        family,
+        graphs,
+        keys,
+        layout,
+        memory,
+        moe,
+        offload,
+        overlap,
+        pipeline,
+        precision,
+        recompute,
+        sequence,
+    )

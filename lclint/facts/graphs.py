@@ -139,6 +139,36 @@ def unknown_modules(names: list[str]) -> list[str]:
     return [name for name in names if name not in NAMES and name not in OLD_NAMES]
 
 
+OTHER_NAMES = {
+    "attention": "attn",
+    "self_attn": "attn",
+    "self_attention": "attn",
+    "core_attn": "attn",
+    "ffn": "mlp",
+    "router": "moe_router",
+    "preprocess": "moe_preprocess",
+    "moe_layer": "moe",
+    "experts": "moe",
+    "ssm": "mamba",
+}
+
+
+@fact("graphs.suggestions", needs=("graphs.unknown_modules",), unit="names", source="names in use elsewhere, else the nearest spelling")
+def suggestions(names: list[str]) -> list[str | None]:
+    """For each unknown name the module that it probably means, null where none is near."""
+    from lclint.facts.recompute import suggestion
+
+    return [suggestion(name, NAMES, OTHER_NAMES) for name in names]
+
+
+@fact("graphs.renamed", needs=("graphs.words", "graphs.unknown_modules", "graphs.suggestions"), unit="names", source="the list with its first unknown name replaced")
+def renamed(names: list[str], unknown: list[str], meant: list[str | None]) -> Any:
+    """The module list with the first unknown name written right; not applicable when it has no near name."""
+    if not unknown or meant[0] is None:
+        return NOT_APPLICABLE
+    return [meant[0] if name == unknown[0] else name for name in names]
+
+
 @fact("graphs.modules_field", needs=(SCOPE,), unit="field", source="Megatron Core transformer_config.py:2383 (0.19.2)", raw=True)
 def modules_field(g: Any) -> str:
     """The field that names the captured modules."""
@@ -166,9 +196,7 @@ def only_moe_layers(frequency: Any) -> bool:
 
 # providers whose provide() is GPTModelProvider's own, or calls it
 GPT_PROVIDERS = frozenset(
-    "GPTModelProvider ExaoneMoeModelProvider LlamaNemotronHeterogeneousProvider MLAModelProvider MiniMaxM3ModelProvider MistralModelProvider "
-    "OlMoEModelProvider SarvamMLAModelProvider SarvamMoEModelProvider Step35ModelProvider MiMoV2FlashModelProvider GemmaModelProvider "
-    "Gemma2ModelProvider Gemma3ModelProvider Gemma4ModelProvider".split()
+    ["GPTModelProvider", "ExaoneMoeModelProvider", "LlamaNemotronHeterogeneousProvider", "MLAModelProvider", "MiniMaxM3ModelProvider", "MistralModelProvider", "OlMoEModelProvider", "SarvamMLAModelProvider", "SarvamMoEModelProvider", "Step35ModelProvider", "MiMoV2FlashModelProvider", "GemmaModelProvider", "Gemma2ModelProvider", "Gemma3ModelProvider", "Gemma4ModelProvider"]
 )
 
 

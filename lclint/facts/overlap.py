@@ -53,7 +53,7 @@ def lost(g: Any) -> Any:
         origin = run.origins.get(change.name)
         if not change.why.startswith("comm_overlap") or UNKNOWN in (change.old, change.new):
             continue
-        if origin == "set" or origin == "file" and run.kind == "override":
+        if origin == "set" or (origin == "file" and run.kind == "override"):
             leaf = change.name.partition(".")[2]
             found.append({"field": change.name, "written": change.old, "becomes": change.new, "section_field": f"comm_overlap.{leaf}"})
     return found

@@ -132,6 +132,15 @@ def layout_stages(layout: Any) -> Any:
         return NOT_APPLICABLE
 
 
+@fact("pipeline.layout_predictions", needs=(LAYOUT,), unit="layers", source="Megatron Core pipeline_parallel_layer_layout.py:111 (0.19.2)")
+def layout_predictions(layout: Any) -> Any:
+    """Multi-token prediction layers that the layout places."""
+    try:
+        return sum(row.count("mtp") for row in pipeline_layout.stages(layout))
+    except pipeline_layout.BadLayout:
+        return NOT_APPLICABLE
+
+
 @fact("hybrid.fault", needs=(PATTERN,), unit="kind of fault", source=HYBRID)
 def hybrid_fault(pattern: Any) -> Any:
     """What Megatron Core refuses in the hybrid pattern itself; null for a good one."""

@@ -63,7 +63,7 @@ def lost(g: Any) -> Any:
         origin = run.origins.get(change.name)
         if not change.why.startswith("mixed_precision") or UNKNOWN in (change.old, change.new):
             continue
-        if origin == "set" or origin == "file" and run.kind == "override":
+        if origin == "set" or (origin == "file" and run.kind == "override"):
             found.append({"field": change.name, "written": change.old, "becomes": change.new, "preset_field": change.name.partition(".")[2]})
     return found
 

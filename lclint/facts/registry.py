@@ -10,7 +10,8 @@ everything takes the facts themselves (``raw=True``). A fact without a function 
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN, State
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from lclint.core.finding import IMPACTS, FileReport, Finding, Fix
 from lclint.sources import edits

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from lclint.config.run import Run
 
@@ -78,15 +79,15 @@ def _values(run: Run, field: str) -> list[Any]:
         units = [64, 128, 256, 512, 1024]
         return [n for unit in units for n in (old // unit * unit, (old // unit + 1) * unit) if n > 0]
     # a count such as num_layers: the neighbours and the divisors of what it is near to
-    return [n for n in range(max(1, old - 8), old + 9)]
+    return list(range(max(1, old - 8), old + 9))
 
 
 def _batch_unit(run: Run) -> int | None:
-    sizes = [run.resolved.get(f"model.{name}_parallel_size") for name in ("tensor_model", "pipeline_model", "context")]
+    sizes: list[Any] = [run.resolved.get(f"model.{name}_parallel_size") for name in ("tensor_model", "pipeline_model", "context")]
     gpus, micro = run.missing("cluster.gpus"), run.resolved.get("train.micro_batch_size")
     if gpus.__class__ is not int or micro.__class__ is not int or micro < 1 or any(s.__class__ is not int or s < 1 for s in sizes):
         return None
-    product = math.prod(sizes)
+    product: int = math.prod(sizes)
     return micro * (gpus // product) if gpus % product == 0 and gpus >= product else None
 
 
