@@ -18,7 +18,7 @@ from lclint.core.errors import InputError, LclintError
 from lclint.core.finding import FileReport, Record, Report, Undecided
 from lclint.core.options import Options
 from lclint.engine import rules as ruleset
-from lclint.engine.evaluate import describe, evaluate
+from lclint.engine.evaluate import Hit, describe, evaluate
 from lclint.engine.rules import RuleSet
 from lclint.facts import everything
 from lclint.facts.context import Facts
@@ -92,8 +92,9 @@ def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]
             return first
 
         def recheck(text: str) -> FileReport:
-            report = _check(documents.from_text(text, document.path), options, base, rules)
-            return first if isinstance(report, str) else report
+            run, _ = build.from_document(documents.from_text(text, document.path, document.loader), options, base, first.kind)
+            assert run is not None
+            return check_run(run, rules)
 
         after, report, notes = fix_text(document.text, recheck, options.unsafe_fixes)
         mark = "\ufeff" if document.bom else ""
@@ -170,6 +171,12 @@ def test_rules(folder: str) -> list[Any]:
     return examples.run(folder, check_text)
 
 
+def _touched(hit: Hit) -> bool:
+    """Whether the finding is about something that the checked file or an override says, and not about its base alone."""
+    finding = hit.finding
+    return finding is not None and any(place.origin in ("file", "set", "env") for place in [finding.place, *finding.related])
+
+
 def check_run(run: Run, rules: RuleSet) -> FileReport:
     """Check one run against the rules: findings with their fixes, what could not be decided, what was suppressed."""
     facts = Facts(run)
@@ -177,6 +184,8 @@ def check_run(run: Run, rules: RuleSet) -> FileReport:
     hits = evaluate(rules, facts, undecided=undecided)
     for hit in hits:
         describe(hit, facts)
+    if run.base is not None:
+        hits = [hit for hit in hits if hit.case.severity != "info" or _touched(hit)]
     kept = hits
     if run.document is not None and "lclint:" in run.document.text:
         from lclint.engine.suppress import suppressed

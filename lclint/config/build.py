@@ -10,9 +10,9 @@ from lclint.config.cluster import gpu_facts
 from lclint.config.identify import identify
 from lclint.config.resolve import resolve
 from lclint.config.run import Problem, Run
-from lclint.core.errors import InputError, UsageError
+from lclint.core.errors import InputError, LclintError, UsageError
 from lclint.core.options import Options
-from lclint.core.states import UNKNOWN
+from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 from lclint.sources import hydra
 from lclint.sources.document import Document
 
@@ -32,10 +32,15 @@ def release_of(version: str | None) -> str:
     return release
 
 
-def from_document(document: Document, options: Options, base: Document | None = None) -> tuple[Run | None, str]:
-    """The run of a config file, or None and the reason when it is not a Megatron Bridge config."""
+def from_document(document: Document, options: Options, base: Document | None = None, kind: str | None = None) -> tuple[Run | None, str]:
+    """The run of a config file, or None and the reason when it is not a Megatron Bridge config.
+
+    ``kind`` says what it is where its keys no longer do (a file from which a fix took the last one).
+    """
     release = release_of(options.bridge_version)
-    kind, reason = identify(document.data, release)
+    reason = ""
+    if kind is None:
+        kind, reason = identify(document.data, release)
     if kind == "none":
         return None, reason
     run = _new(kind, document.path, document, options, release)
@@ -44,7 +49,7 @@ def from_document(document: Document, options: Options, base: Document | None = 
     if base is not None:
         _lay_base(run, base, below, release)
     fields: dict[str, Any] = {}
-    data = {str(key): value for key, value in document.data.items() if key != "_target_"}
+    data = {str(key): value for key, value in (document.data or {}).items() if key != "_target_"}
     values.flatten(data, fields)
     run.written = below
     for name in values.overlay(run.written, fields, run.origins, "file"):
@@ -103,14 +108,10 @@ def _lay_base(run: Run, base: Document, below: dict[str, Any], release: str) -> 
 
 
 def _finish(run: Run, options: Options, document: Document | None) -> None:
-    given = dict(_header(document)) if document is not None else {}
-    gpu = options.gpu or given.get("gpu")
-    if gpu is not None:
-        run.given.update(gpu_facts(gpu))
-    if options.gpus is None and given.get("gpus", "").isdigit():
-        run.given["cluster.gpus"] = int(given["gpus"])
-    if options.gpus_per_node is None and given.get("gpus_per_node", "").isdigit():
-        run.given["cluster.gpus_per_node"] = int(given["gpus_per_node"])
+    if options.gpu is not None:
+        run.given.update(gpu_facts(options.gpu))
+    if document is not None:
+        _read_header(run, options, document)
     for text in options.sets:
         override(run, text)
     for name, value in run.written.items():
@@ -122,12 +123,21 @@ def _finish(run: Run, options: Options, document: Document | None) -> None:
     resolve(run)
 
 
-def _header(document: Document) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _read_header(run: Run, options: Options, document: Document) -> None:
+    """What the file's own ``# lclint: gpu=gb200 gpus=128`` says, where the command line does not. Raises InputError."""
     for directive in document.directives():
-        if directive.kind == "options":
-            found.update(directive.options)
-    return found
+        if directive.kind != "options":
+            continue
+        for name, value in directive.options.items():
+            try:
+                if name == "gpu" and options.gpu is None:
+                    run.given.update(gpu_facts(value))
+                elif name in ("gpus", "gpus_per_node") and getattr(options, name) is None:
+                    if not value.isascii() or not value.isdigit() or int(value) < 1:
+                        raise InputError(f"{name}={value} is not a number of GPUs")
+                    run.given[f"cluster.{name}"] = int(value)
+            except LclintError as error:
+                raise InputError(error.message, document.path, directive.line, error.hint) from None
 
 
 def override(run: Run, text: str) -> None:
@@ -139,34 +149,112 @@ def override(run: Run, text: str) -> None:
         run.sets[key] = text
         run.problems.append(Problem("override", key, f"Hydra does not parse the override {text}: {error}"))
         return
-    key, operation = parsed.key, parsed.operation
+    key, operation, value = parsed.key, parsed.operation, parsed.value
     run.sets[key] = text
-    exists = key in run.written
-    if not exists and not run.complete:
-        exists = _declared(run, key)
+    old = _standing(run, key)
     if operation == "~":
-        if not exists:
-            run.problems.append(Problem("override", key, f"Hydra cannot delete {key}: the config has no such key"))
-        run.written.pop(key, None)
+        _delete(run, key, old, parsed.value if parsed.has_value else None)
         return
-    if operation == "+" and exists:
+    outside = old is NOT_APPLICABLE
+    section = key.partition(".")[0]
+    if outside and operation and not _takes_any_key(run, key.rpartition(".")[0]):
+        standing = run.written.get(section, run)
+        if standing is not run and standing.__class__ is not dict:
+            run.problems.append(Problem("classless-section", section, key))
+            run.written[section] = {}
+        elif operation == "+":
+            run.problems.append(Problem("dropped", key, f"Hydra adds {key}, and Bridge drops it without a word: no config class has the field"))
+            return
+    if not operation:
+        missing = key if outside else _new_key(run, key, value)
+        if missing is not None:
+            run.problems.append(Problem("override", key, f"Hydra refuses {key}: the config has no such key" + (f" as {missing}" if missing != key else "")))
+            return
+    if operation == "+" and value.__class__ not in (dict, list) and not outside and old is not None and (old is not UNKNOWN or _never_null(run, key)):
         run.problems.append(Problem("override", key, f"Hydra refuses +{key}: the key exists already, so it is {key}=... without the plus sign"))
         return
-    if operation == "+":
-        run.problems.append(Problem("dropped", key, f"Hydra adds {key}, and Bridge drops it without a word: no config class has the field"))
-        return
-    if not operation and not exists:
-        run.problems.append(Problem("override", key, f"Hydra refuses {key}: the config has no such key"))
-        return
+    holder, _, index = key.rpartition(".")
+    items = run.written.get(holder)
+    if items.__class__ is list and index.isdigit():
+        key, value = holder, [value if number == int(index) else item for number, item in enumerate(items)]
     fields: dict[str, Any] = {}
-    values.flatten({key: parsed.value}, fields)
-    section = key.partition(".")[0]
-    if "." in key and section in run.written and run.written[section].__class__ is not dict:
-        run.problems.append(Problem("classless-section", section, key))
-        run.written[section] = {}
-    values.overlay(run.written, fields, run.origins, "set")
+    values.flatten({key: value}, fields)
+    for name in values.overlay(run.written, fields, run.origins, "set"):
+        run.problems.append(Problem("classless-section", name, key))
     for name in fields:
         run.sets[name] = text
+
+
+def _standing(run: Run, key: str) -> Any:
+    """The value that Hydra finds at a key; NOT_APPLICABLE where its tree has no such key, UNKNOWN where a base that is not here decides."""
+    if key in run.written:
+        return run.written[key]
+    parent, _, last = key.rpartition(".")
+    while parent:
+        value = run.written.get(parent, run)
+        if value is not run:
+            if value.__class__ is list and last.isdigit() and parent == key.rpartition(".")[0]:
+                return value[int(last)] if int(last) < len(value) else NOT_APPLICABLE
+            if value.__class__ is not dict:
+                return NOT_APPLICABLE
+            break
+        parent = parent.rpartition(".")[0]
+    return UNKNOWN if not run.complete and _declared(run, key) else NOT_APPLICABLE
+
+
+def _delete(run: Run, key: str, old: Any, wanted: Any) -> None:
+    """``~key``: Hydra drops it from its tree, and Bridge then leaves the field of its config object as the recipe has it."""
+    if old is None or old is NOT_APPLICABLE:
+        run.problems.append(Problem("override", key, f"Hydra cannot delete {key}: " + ("it is null" if old is None else "the config has no such key")))
+        return
+    if wanted is not None and old is not UNKNOWN and old.__class__ is not dict and wanted != old:
+        run.problems.append(Problem("override", key, f"Hydra cannot delete {key}: its value is not {wanted}"))
+        return
+    below = [name for name in run.written if name == key or name.startswith(key + ".")]
+    in_mapping = _takes_any_key(run, key.rpartition(".")[0])
+    if not in_mapping and (run.origins.get(key) == "base" or (run.kind in ("dump", "mapping") and run.complete and run.base is None)):
+        run.problems.append(Problem("dropped", key, f"Hydra deletes {key}, and Bridge keeps the value that it has: set it to what it shall be"))
+        return
+    for name in below:
+        del run.written[name]
+        run.origins.pop(name, None)
+    if not in_mapping:
+        for name, value in (run.base or {}).items():
+            if name == key or name.startswith(key + "."):
+                run.written[name] = value
+                run.origins[name] = "base"
+
+
+def _new_key(run: Run, key: str, value: Any) -> str | None:
+    """The first key of a mapping that a plain override would add to one that is there already: Hydra refuses it."""
+    if value.__class__ is not dict or run.written.get(key).__class__ is not dict:
+        return None
+    fields: dict[str, Any] = {}
+    values.flatten({key: value}, fields)
+    for name in fields:
+        parent = name.rpartition(".")[0]
+        if name not in run.written and run.written.get(parent).__class__ is dict and _standing(run, name) is NOT_APPLICABLE:
+            return name
+    return None
+
+
+def _takes_any_key(run: Run, name: str) -> bool:
+    """Whether what stands at that name is a plain mapping of keys (env_vars), and no config object."""
+    section, _, rest = name.partition(".")
+    if section not in tables.sections(run.release) or f"{name}._target_" in run.written:
+        return False
+    known = tables.section(run.release, section)
+    if not rest:
+        return not known.classes
+    field = (known.fields() or {}).get(rest)
+    return field is not None and "dict" in field.kinds and run.written.get(name).__class__ is dict
+
+
+def _never_null(run: Run, key: str) -> bool:
+    """Whether every class that has the field gives it a value other than null."""
+    section, _, rest = key.partition(".")
+    field = (tables.section(run.release, section).fields() or {}).get(rest) if section in tables.sections(run.release) else None
+    return field is not None and not field.kinds & {"null", "any"} and (field.required or field.default is not None)
 
 
 def _declared(run: Run, key: str) -> bool:

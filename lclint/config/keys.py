@@ -179,11 +179,10 @@ def _value(name: str, field: Field, value: Any, run: Run, found: dict[str, list[
     if not _accepted(field, value):
         found["type"].append({"path": name, "value": value, "kind": KINDS[kind_of(value)], "type": field.type, "meant": _meant(field, value)})
     elif field.choices is not None:
-        for item in value if value.__class__ is list else [value]:
+        for index, item in enumerate(value if value.__class__ is list else [value]):
             if item.__class__ in (str, int) and item.__class__ is not bool and item not in field.choices and str(item) not in [str(c) for c in field.choices]:
                 close = closest(str(item), [str(choice) for choice in field.choices])
-                found["choice"].append({"path": name, "value": item, "choices": list(field.choices), "suggestion": close, "whole": value.__class__ is not list, "index": value.index(item) if value.__class__ is list else None})
-                break
+                found["choice"].append({"path": name, "value": item, "choices": list(field.choices), "suggestion": close, "whole": value.__class__ is not list, "index": index if value.__class__ is list else None})
 
 
 def _meant(field: Field, value: Any) -> Any:

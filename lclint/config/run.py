@@ -92,6 +92,9 @@ class Run:
             origin = self.origins.get(rest)
             by_hand = origin == "set" or (origin == "file" and self.kind != "dump")
             return self.written[rest] if by_hand and rest in self.written else NOT_APPLICABLE
+        if section in ("item", "index"):
+            # the element of each: has no such key
+            return NOT_APPLICABLE
         if section == "env":
             value = self.environment.get(rest, self)
             return value if value is not self else None if self.environment_complete else UNKNOWN

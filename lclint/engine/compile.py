@@ -6,6 +6,8 @@ milliseconds instead of parsing two hundred YAML files. ``load`` in ``lclint.eng
 
 from __future__ import annotations
 
+import difflib
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,8 +19,6 @@ HEADER = '''"""Generated from the rule files by lclint.engine.compile; do not ed
 from lclint.engine.operations import *
 from lclint.engine.operations import FUNCTIONS
 '''
-
-MOST_FIELDS = 2_000
 
 
 class Compiler:
@@ -78,7 +78,7 @@ class Compiler:
             message = self._template(file, case["message"], ("cases", number, "message"), set(), each)
             for fix in case.get("fixes", []):
                 if fix not in data.get("fixes", {}):
-                    raise file.error(f"no fix is called {fix}", "cases", number, "fixes")
+                    raise file.error(f"no fix is called {fix}{_meant(fix, data.get('fixes', {}))}", "cases", number, "fixes")
                 fixes_used.add(fix)
             cases.append(
                 f"({case['id']!r}, {when}, {case['severity']!r}, {case['impact']!r}, {case.get('strikes')!r}, "
@@ -131,9 +131,12 @@ class Compiler:
         try:
             body = translator.message("_", text) if kind == "message" else translator.function("_", text, kind == "truth")
         except expression.ExpressionError as error:
-            line = text.splitlines()[0] if text else ""
-            shown = f"\n    {line}\n    {' ' * error.column}^" if "\n" not in text.strip() and error.column <= len(line) else ""
-            raise file.error(f"{'.'.join(str(part) for part in where)}: {error.message}{shown}", *where) from None
+            lines = text.split("\n")
+            line = lines[min(error.line, len(lines) - 1)]
+            # of a very long line only what stands around the fault
+            first = max(min(error.column, len(line)) - 80, 0)
+            shown = f"\n    {line[first : first + 120]}\n    {' ' * (min(error.column, len(line)) - first)}^"
+            raise file.error(f"{'.'.join(str(part) for part in where)}: {error.message}{shown}", *where, below=error.line) from None
         names |= translator.names
         return self._function(body)
 
@@ -168,11 +171,11 @@ class Compiler:
                 return f"({self._compiled(file, value[2:-1], where, names, each, 'value')},)"
             template = self._template(file, value, where, names, each)
             return template if template.startswith(("'", '"')) else f"({template},)"
-        if value is None or isinstance(value, (bool, int, float)):
+        if value is None or isinstance(value, (bool, int)) or isinstance(value, float) and math.isfinite(value):
             return repr(value)
         if isinstance(value, list):
             return "[" + ", ".join(self._literal(file, item, where, names, each) for item in value) + "]"
-        raise file.error(f"{'.'.join(str(part) for part in where)}: a fix sets scalars and lists", *where)
+        raise file.error(f"{'.'.join(str(part) for part in where)}: a fix sets finite numbers, texts, true, false, null and lists of them", *where)
 
     def _changes(self, file: rulefile.RuleFile, fix: dict[str, Any], key: str, where: tuple[str | int, ...], names: set[str], each: bool) -> str:
         parts = []
@@ -190,7 +193,7 @@ class Compiler:
     def _fix(self, file: rulefile.RuleFile, fix: dict[str, Any], where: tuple[str | int, ...], names: set[str], each: bool = False) -> str:
         for bundle in fix.get("also", []):
             if bundle not in self.bundle_names:
-                raise file.error(f"no bundle is called {bundle}", *where, "also")
+                raise file.error(f"no bundle is called {bundle}{_meant(bundle, self.bundle_names)}", *where, "also")
         for field in fix.get("search", []):
             self._check_place(file, field, (*where, "search"))
         changed = {"set", "remove", "rename", "append", "discard", "replace", "env", "action", "search"} & set(fix)
@@ -209,6 +212,11 @@ class Compiler:
             f"{self._changes(file, fix, 'set', where, names, each)}, ({remove}), {self._changes(file, fix, 'rename', where, names, each)}, ({lists}), "
             f"{self._changes(file, fix, 'env', where, names, each)}, {action}, {tuple(fix.get('also', ()))!r}, {tuple(fix.get('search', ()))!r})"
         )
+
+
+def _meant(name: str, names: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(names), 1, 0.6)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def compile_directories(folders: list[str], bundles: Iterable[str] = ()) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lclint.core.finding import Finding, Undecided
@@ -12,6 +13,8 @@ from lclint.facts.context import Facts
 
 # what a user can do something about comes first when several places could carry a finding
 _PLACE_ORDER = {"set": 0, "file": 1, "log": 1, "env": 2, "base": 3, "recipe": 3, "default": 4}
+# names that are no fields of the config, so that their rules are asked whatever fields are known
+_BESIDE = ("env.", "keys.", "config.", "te.", "torch.", "bridge.")
 
 
 class Hit:
@@ -27,9 +30,14 @@ class Hit:
         self.finding: Finding | None = None
 
     def key(self, facts: Facts) -> tuple[Any, ...]:
-        """What identifies the same complaint before and after a fix."""
+        """What identifies the same complaint before and after a fix; complaints about elements of one list have the same key.
+
+        (Where one element goes, those behind it move up: their index identifies nothing.)
+        """
+        if self.index is None:
+            return (self.rule.name, self.case.id)
         with element(facts, self):
-            return (self.rule.name, self.case.id, self.index is not None and fill(self.case.at[0], facts))
+            return (self.rule.name, self.case.id, without_indices(fill(self.case.at[0], facts)))
 
 
 class element:
@@ -70,6 +78,11 @@ def fill(template: Any, facts: Facts) -> str:
     return template if template.__class__ is str else template(facts)
 
 
+def without_indices(at: str) -> str:
+    """``model.recompute_modules[]`` of ``model.recompute_modules[1]``."""
+    return re.sub(r"\[\d+\]", "[]", at) if "[" in at else at
+
+
 def evaluate(
     rules: RuleSet, facts: Facts, impacts: tuple[str, ...] = (), undecided: list[Undecided] | None = None, hidden: bool = False
 ) -> list[Hit]:
@@ -79,13 +92,14 @@ def evaluate(
     With ``hidden`` also the cases that the first true one of their rule hides.
     """
     hits: list[Hit] = []
-    known = None if facts.run.complete else facts.run.written
+    # resolved and not written: a preset (mixed_precision: bf16_mixed) gives fields that nobody wrote
+    known = None if facts.run.complete else facts.run.resolved
     for rule in rules.rules:
         if known is not None and rule.fields and rule.fields.isdisjoint(known) and not _touched(rule, known):
             continue
-        if rule.releases is not None and not rule.releases(facts):
-            continue
         where = True if rule.where is None else rule.where(facts)
+        if rule.releases is not None:
+            where = both(where, rule.releases(facts))
         if where is False or where is NOT_APPLICABLE:
             continue
         if rule.each is None:
@@ -93,7 +107,7 @@ def evaluate(
             continue
         items = rule.each(facts)
         if items is UNKNOWN and undecided is not None:
-            undecided.append(Undecided(rule=rule.name, case=rule.cases[0].id, impact=rule.cases[0].impact, needs=facts.undecided_needs(rule.fields)))
+            undecided += [_undecided(rule, case, facts) for case in rule.cases if not impacts or case.impact in impacts]
         if items.__class__ not in (list, tuple):
             continue
         for index, item in enumerate(items):
@@ -107,7 +121,14 @@ def evaluate(
 
 def _touched(rule: Rule, known: dict[str, Any]) -> bool:
     """Whether the rule reads something below or beside the fields, such as the environment."""
-    return any("." not in field or field.startswith(("env.", "keys.", "config.")) for field in rule.fields)
+    return any("." not in field or field.startswith(_BESIDE) for field in rule.fields)
+
+
+def _undecided(rule: Rule, case: Case, facts: Facts) -> Undecided:
+    names = [name for name in case.names if name not in ("item", "index") and not name.startswith("item.")]
+    # an element that an interpolation leaves open: its list is what has to be said
+    needs = facts.undecided_needs(names) or [name for name in names if facts[name].__class__ is list and UNKNOWN in facts[name]]
+    return Undecided(rule=rule.name, case=case.id, impact=case.impact, needs=needs)
 
 
 def _cases(
@@ -132,7 +153,7 @@ def _cases(
             if not rule.report_all and not hidden:
                 return
         elif value is UNKNOWN and undecided is not None:
-            undecided.append(Undecided(rule=rule.name, case=case.id, impact=case.impact, needs=facts.undecided_needs(case.names)))
+            undecided.append(_undecided(rule, case, facts))
 
 
 def describe(hit: Hit, facts: Facts) -> Finding:

@@ -7,6 +7,7 @@ file cannot name anything else. ``g`` in it is the facts, a mapping from names t
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 
 LONGEST_TEXT = 2_000
@@ -35,12 +36,13 @@ WORDS = {"true": "True", "false": "False", "null": "None", "none": "None"}
 
 
 class ExpressionError(Exception):
-    """An expression that is not allowed. ``column`` is 0-based in the expression's text."""
+    """An expression that is not allowed. ``line`` and ``column`` are 0-based in the expression's text, in code points."""
 
-    def __init__(self, message: str, column: int = 0) -> None:
+    def __init__(self, message: str, column: int = 0, line: int = 0) -> None:
         super().__init__(message)
         self.message = message
         self.column = column
+        self.line = line
 
 
 def parse(source: str) -> ast.expr:
@@ -49,17 +51,24 @@ def parse(source: str) -> ast.expr:
     Raises ExpressionError when it is not Python syntax or too large.
     """
     if len(source) > LONGEST_TEXT:
-        raise ExpressionError(f"longer than {LONGEST_TEXT} characters", LONGEST_TEXT)
+        raise ExpressionError(f"longer than {LONGEST_TEXT} characters")
+    if not source.strip():
+        raise ExpressionError("an expression is missing")
     if _bracket_depth(source) > DEEPEST:
         raise ExpressionError(f"nested more than {DEEPEST} deep")
     # conditions are written over several lines in YAML: parentheses keep the line ends from ending the expression
     try:
         tree = ast.parse(f"({source}\n)", mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        column = max((getattr(error, "offset", None) or 2) - 2, 0) if getattr(error, "lineno", 1) == 1 else 0
-        raise ExpressionError(f"not an expression: {getattr(error, 'msg', error)}", min(column, len(source))) from None
+    except SyntaxError as error:
+        line = (error.lineno or 1) - 1
+        raise ExpressionError(f"not an expression: {error.msg}", max((error.offset or 1) - (1 if line else 2), 0), line) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ExpressionError(f"not an expression: {error}") from None
     if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
         raise ExpressionError(f"more than {MOST_NODES} parts")
+    if (tree.lineno, tree.col_offset) == (1, 0) and not isinstance(tree, ast.Tuple):
+        # only the parenthesis put around it stands there: the text closes it too early
+        raise ExpressionError("not an expression: unmatched ')'", source.find(")"))
     return tree
 
 
@@ -101,6 +110,7 @@ class Translator:
         self.lines: list[str] = []
         self.counter = 0
         self.depth = 0
+        self.source_lines: list[str] = []
 
     def function(self, name: str, source: str, as_truth: bool = False) -> str:
         """Python source of ``def name(g)`` that evaluates ``source``; the names that it reads join ``names``.
@@ -109,7 +119,7 @@ class Translator:
         """
         self.lines = []
         self.counter = 0
-        result = self._expression(parse(source), 1)
+        result = self._parsed(source)
         if as_truth:
             result = f"truth({result})"
         return f"def {name}(g):\n" + "".join(self.lines) + f"    return {result}\n"
@@ -125,10 +135,16 @@ class Translator:
             if source is not None:
                 try:
                     # show() and not the bare value: a literal part is told from a value by being a string
-                    parts.append(f"show({self._expression(parse(source), 1)})")
+                    parts.append(f"show({self._parsed(source)})")
                 except ExpressionError as error:
-                    raise ExpressionError(error.message, column + error.column) from None
+                    before = template[:column]
+                    column = error.column if error.line else column - (before.rfind("\n") + 1) + error.column
+                    raise ExpressionError(error.message, column, before.count("\n") + error.line) from None
         return f"def {name}(g):\n" + "".join(self.lines) + f"    return text({', '.join(parts)})\n"
+
+    def _parsed(self, source: str) -> str:
+        self.source_lines = source.split("\n")
+        return self._expression(parse(source), 1)
 
     def _new(self) -> str:
         self.counter += 1
@@ -137,8 +153,11 @@ class Translator:
     def _emit(self, indent: int, line: str) -> None:
         self.lines.append("    " * indent + line + "\n")
 
-    def _refuse(self, node: ast.AST, message: str) -> ExpressionError:
-        return ExpressionError(message, max(getattr(node, "col_offset", 1) - 1, 0) if getattr(node, "lineno", 1) == 1 else 0)
+    def _refuse(self, node: ast.expr, message: str) -> ExpressionError:
+        line = node.lineno - 1
+        # the first line has a parenthesis before it; ast counts bytes
+        before = self.source_lines[line].encode(errors="replace")[: max(node.col_offset - (not line), 0)]
+        return ExpressionError(message, len(before.decode(errors="ignore")), line)
 
     def _expression(self, node: ast.expr, indent: int) -> str:
         """Emit the statements that compute ``node``; the text of the result, an atom or a call without side effects."""
@@ -153,7 +172,7 @@ class Translator:
 
     def _node(self, node: ast.expr, indent: int) -> str:
         if isinstance(node, ast.Constant):
-            if node.value is None or isinstance(node.value, (bool, str, float)):
+            if node.value is None or isinstance(node.value, (bool, str)) or isinstance(node.value, float) and math.isfinite(node.value):
                 return repr(node.value)
             if isinstance(node.value, int) and abs(node.value) < 1 << 64:
                 return repr(node.value)
@@ -209,25 +228,30 @@ class Translator:
     def _logic(self, node: ast.BoolOp, indent: int) -> str:
         is_and = isinstance(node.op, ast.And)
         result = self._new()
-        for number, part in enumerate(node.values):
-            if number:
-                # the rest cannot change a result that is settled: facts behind it are not even computed
-                self._emit(indent, f"if {result} is not {'False' if is_and else 'True'}:")
-                indent += 1
-            value = f"truth({self._expression(part, indent)})"
-            self._emit(indent, f"{result} = {value}" if not number else f"{result} = {'both' if is_and else 'either'}({result}, {value})")
+        self._emit(indent, f"{result} = truth({self._expression(node.values[0], indent)})")
+        for part in node.values[1:]:
+            # the rest cannot change a result that is settled: facts behind it are not even computed
+            self._emit(indent, f"if {result} is not {'False' if is_and else 'True'}:")
+            value = f"truth({self._expression(part, indent + 1)})"
+            self._emit(indent + 1, f"{result} = {'both' if is_and else 'either'}({result}, {value})")
         return result
 
     def _comparison(self, node: ast.Compare, indent: int) -> str:
         left = self._expression(node.left, indent)
         parts = []
-        for operator, right_node in zip(node.ops, node.comparators):
+        for number, (operator, right_node) in enumerate(zip(node.ops, node.comparators)):
             if isinstance(operator, (ast.Is, ast.IsNot)):
-                if not (self._word(right_node) == "None"):
+                if self._word(right_node) != "None":
                     raise self._refuse(right_node, "'is' and 'is not' compare with null only")
-                parts.append(f"{'is_null' if isinstance(operator, ast.Is) else 'is_not_null'}({left})")
-                continue
+                if len(node.ops) > 1:
+                    raise self._refuse(right_node, "'is null' cannot be part of a chain: put it in parentheses")
+                return f"{'is_null' if isinstance(operator, ast.Is) else 'is_not_null'}({left})"
             right = self._expression(right_node, indent)
+            if number + 1 < len(node.ops):
+                # it is compared twice, and written twice it would double with every level of nesting
+                name = self._new()
+                self._emit(indent, f"{name} = {right}")
+                right = name
             parts.append(f"{COMPARISONS[type(operator)]}({left}, {right})")
             left = right
         result = parts[0]

@@ -1,7 +1,8 @@
 """What the operators and functions of rule expressions do with known, unknown and not-applicable values.
 
 Logic is Kleene's, with *not applicable* as a fourth state: ``false and x`` is false and ``true or x`` is true whatever
-x is; otherwise an operand that is not applicable makes the result not applicable, and an unknown one makes it unknown.
+x is. Otherwise *not applicable* decides an ``and`` (it cannot become true any more) and *unknown* an ``or`` (it still can).
+In everything else an operand that is not applicable makes the result not applicable, and an unknown one makes it unknown.
 Arithmetic and ordering on null, on a wrong type or out of range is not applicable.
 """
 

@@ -5,6 +5,7 @@ Not on the path of an ordinary check, which runs compiled rules.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from typing import Any
@@ -40,8 +41,14 @@ class RuleFile:
                 return self.source.position(span[0])[0]
         return None
 
-    def error(self, message: str, *where: str | int) -> RuleError:
-        return RuleError(message, self.path, self.line(*where) or 1)
+    def error(self, message: str, *where: str | int, below: int = 0) -> RuleError:
+        """The error at that part; ``below`` is the line within a text that has several."""
+        line = self.line(*where) or 1
+        node = self.source.node(tuple(where)) if below else None
+        if node is not None and node.style in ("|", ">"):
+            # the text of a block begins on the line after its key
+            line += 1
+        return RuleError(message, self.path, line + below)
 
 
 def read(path: str) -> RuleFile:
@@ -59,7 +66,10 @@ def read_bundle(path: str) -> RuleFile:
 
 def _read(path: str, kind: str) -> RuleFile:
     try:
-        source = document.load(files.read(path, LARGEST), path, "safe_load")
+        data = files.read(path)
+        if len(data) > LARGEST:
+            raise InputError(f"is larger than {LARGEST // 1024} KiB", path, hint="this is not a rule file")
+        source = document.load(data, path, "safe_load")
     except InputError as error:
         raise RuleError(error.message, error.path, error.line, error.hint) from None
     result = RuleFile(path, source)
@@ -67,11 +77,31 @@ def _read(path: str, kind: str) -> RuleFile:
         raise result.error("a rule file is a mapping with the keys name, code, title, cases, ...")
     for problem in source.problems:
         raise RuleError(problem.message, path, source.position(problem.start)[0])
-    fault = next(iter(sorted(_validator(kind).iter_errors(source.data), key=lambda e: (-len(e.absolute_path), str(e.absolute_path)))), None)
+    _refuse_repeated_keys(source)
+    # a hostile file can have a hundred thousand faults: the deepest of the first ones says enough
+    faults = itertools.islice(_validator(kind).iter_errors(source.data), 50)
+    fault = next(iter(sorted(faults, key=lambda e: (-len(e.absolute_path), str(e.absolute_path)))), None)
     if fault is not None:
         where = ".".join(str(part) for part in fault.absolute_path) or "the rule"
         raise result.error(f"{where}: {_short(fault.message)}", *fault.absolute_path)
     return result
+
+
+def _refuse_repeated_keys(source: document.Document) -> None:
+    """``yaml.safe_load`` lets the last of two equal keys win: in a rule one of them would be lost without a word."""
+    todo = [source.root]
+    while todo:
+        node = todo.pop()
+        if node is None:
+            continue
+        seen: set[object] = set()
+        for key, value in node.pairs:
+            if key.kind == "scalar" and key.value != "<<":
+                if key.value in seen:
+                    raise RuleError(f"the key {key.value} stands here twice", source.path, source.position(key.start)[0])
+                seen.add(key.value)
+            todo.append(value)
+        todo += node.items
 
 
 def _short(message: str) -> str:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from lclint.core.errors import RuleError, UsageError
+from lclint.core.errors import InputError, RuleError, UsageError
 
 Function = Callable[[Any], Any]
 
@@ -110,11 +110,15 @@ def load(folders: Iterable[str] = (), replace: bool = False) -> RuleSet:
     rows = list(shipped["RULES"])
     bundles = dict(shipped["BUNDLES"])
     for folder in folders:
+        folder = os.fspath(folder)
         table = _cached([folder], tuple(sorted(bundles)))
         names = {row[0] for row in table["RULES"]} | {row[1] for row in table["RULES"]}
         clashes = [row for row in rows if row[0] in names or row[1] in names]
         if clashes and not replace:
             raise RuleError(f"{clashes[0][0]} [{clashes[0][1]}] is the name or the code of another rule", folder)
+        taken = sorted(bundles.keys() & table["BUNDLES"].keys())
+        if taken and not replace:
+            raise RuleError(f"{taken[0]} is the name of another bundle", folder)
         rows = [row for row in rows if row not in clashes] + list(table["RULES"])
         bundles.update(table["BUNDLES"])
     return RuleSet([Rule(row) for row in rows], bundles)
@@ -137,6 +141,7 @@ def _cached(folders: list[str], bundles: tuple[str, ...] = ()) -> dict[str, Any]
     import marshal
 
     from lclint.engine import rulefile
+    from lclint.sources import files
 
     digest = hashlib.sha256(f"{sys.version} {bundles}".encode())
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -150,19 +155,13 @@ def _cached(folders: list[str], bundles: tuple[str, ...] = ()) -> dict[str, Any]
     for path in sources:
         digest.update(path.encode(errors="surrogateescape") + b"\0")
         try:
-            with open(path, "rb") as handle:
-                digest.update(handle.read(rulefile.LARGEST + 1) + b"\0")
-        except OSError as error:
-            raise RuleError(error.strerror or "cannot be read", path) from None
+            digest.update(hashlib.sha256(files.read(path)).digest())
+        except InputError as error:
+            raise RuleError(error.message, path, hint=error.hint) from None
     cache = _cache_folder()
     file = os.path.join(cache, f"rules-{digest.hexdigest()[:32]}.bin") if cache else None
-    code = None
-    if file is not None:
-        try:
-            with open(file, "rb") as handle:
-                code = marshal.load(handle)
-        except (OSError, ValueError, EOFError, TypeError):
-            code = None
+    stored = _stored(file)
+    code = marshal.loads(stored) if stored is not None else None
     if code is None:
         from lclint.engine import compile as compiler
 
@@ -178,6 +177,9 @@ def _cached(folders: list[str], bundles: tuple[str, ...] = ()) -> dict[str, Any]
 def _cache_folder() -> str | None:
     """A folder that only this user can write, since what it holds is run; None where there is none."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    if not os.path.isabs(base):
+        # "~" stays as it is for a user without a home (a container's random uid)
+        return None
     folder = os.path.join(base, "lclint")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -189,12 +191,28 @@ def _cache_folder() -> str | None:
     return folder
 
 
+def _stored(file: str | None) -> bytes | None:
+    """What ``_store`` wrote; None where there is nothing, or something else by now (marshal trusts what it reads)."""
+    import hashlib
+
+    if file is None:
+        return None
+    try:
+        with open(file, "rb") as handle:
+            data = handle.read()
+    except OSError:
+        return None
+    return data[32:] if hashlib.sha256(data[32:]).digest() == data[:32] else None
+
+
 def _store(file: str, data: bytes) -> None:
-    """Write the cache file in one step; a cache that cannot be written is only slower."""
+    """Write the cache file in one step, its checksum first; a cache that cannot be written is only slower."""
+    import hashlib
+
     temporary = f"{file}.{os.getpid()}"
     try:
         with open(temporary, "wb") as handle:
-            handle.write(data)
+            handle.write(hashlib.sha256(data).digest() + data)
         os.replace(temporary, file)
     except OSError:
         try:

@@ -22,13 +22,13 @@ def mla_class(g: Any) -> Any:
 @fact("attention.gdn", needs=(VARIANT,), nullable=(VARIANT,), unit="yes or no", source="Megatron Core transformer_config.py:1347 (0.19.2)")
 def gated_delta_net(variant: Any) -> bool:
     """Whether some layers are gated delta nets."""
-    return variant == "gated_delta_net"
+    return bool(variant == "gated_delta_net")
 
 
 @fact("attention.dsa", needs=(VARIANT,), nullable=(VARIANT,), unit="yes or no", source="Megatron Core transformer_config.py:1383 (0.19.2)")
 def sparse(variant: Any) -> bool:
     """Whether the attention is DeepSeek's sparse attention."""
-    return variant == "dsa"
+    return bool(variant == "dsa")
 
 
 @fact("attention.no_rope_list", needs=(NO_ROPE,), unit="entries", source="Megatron Core transformer_config.py:2825 (0.19.2)")

@@ -35,7 +35,9 @@ def loaded_format(g: Any) -> Any:
     return _as_loaded(g, "written.checkpoint.ckpt_format")
 
 
-@fact("checkpoint.used", needs=("written.checkpoint.save", "written.checkpoint.load"), unit="yes or no", source="Bridge training/config.py:1097 (0.6.2)", raw=True)
+@fact(
+    "checkpoint.used", needs=("written.checkpoint.save", "written.checkpoint.load"), unit="yes or no", source="Bridge training/config.py:1097 (0.6.2)", raw=True
+)
 def used(g: Any) -> Any:
     """Whether checkpoints are saved or loaded at all."""
     values = [g["written.checkpoint.save"], g["written.checkpoint.load"]]

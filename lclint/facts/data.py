@@ -104,7 +104,13 @@ def has_specs(g: Any) -> Any:
     return UNKNOWN if value is UNKNOWN else value is not None and value is not NOT_APPLICABLE
 
 
-@fact("data.pad_cu_seqlens", needs=("written.dataset.offline_packing_specs.pad_cu_seqlens", "data.specs"), unit="yes or no", source="Bridge training/config.py:1163 (0.6.2)", raw=True)
+@fact(
+    "data.pad_cu_seqlens",
+    needs=("written.dataset.offline_packing_specs.pad_cu_seqlens", "data.specs"),
+    unit="yes or no",
+    source="Bridge training/config.py:1163 (0.6.2)",
+    raw=True,
+)
 def pad_cu_seqlens(g: Any) -> Any:
     """Whether the list of sequence boundaries is padded to a fixed length; not applicable without packing specs."""
     if g["data.specs"] is False:
@@ -135,7 +141,25 @@ def has_sources(g: Any) -> Any:
     return UNKNOWN if unknown else False
 
 
-@fact("data.unequal_weights", needs=("written.dataset.blend", "written.dataset.blend_per_split"), unit="texts", source="Megatron Core blended_megatron_dataset_config.py:126-135 (0.19.2)", raw=True)
+@fact(
+    "data.split_blends",
+    needs=("written.dataset.blend_per_split",),
+    unit="blends",
+    source="Megatron Core blended_megatron_dataset_config.py:114 (0.19.2)",
+    nullable=("written.dataset.blend_per_split",),
+)
+def split_blends(splits: Any) -> int:
+    """How many splits have a blend of their own."""
+    return sum(1 for split in splits if split) if splits.__class__ is list else 0
+
+
+@fact(
+    "data.unequal_weights",
+    needs=("written.dataset.blend", "written.dataset.blend_per_split"),
+    unit="texts",
+    source="Megatron Core blended_megatron_dataset_config.py:126-135 (0.19.2)",
+    raw=True,
+)
 def unequal_weights(g: Any) -> Any:
     """Descriptions of blends whose weights and paths differ in number."""
     found: list[str] = []
@@ -151,7 +175,20 @@ def unequal_weights(g: Any) -> Any:
 
 # keys of dataset_kwargs that ``preprocessing`` has taken over
 SEMANTIC_KWARGS = frozenset(
-    ["add_bos", "add_eos", "add_sep", "answer_only_loss", "chat", "chat_loss_mode", "label_key", "prompt_completion_config", "prompt_template", "truncation_field", "truncation_method", "use_hf_tokenizer_chat_template"]
+    [
+        "add_bos",
+        "add_eos",
+        "add_sep",
+        "answer_only_loss",
+        "chat",
+        "chat_loss_mode",
+        "label_key",
+        "prompt_completion_config",
+        "prompt_template",
+        "truncation_field",
+        "truncation_method",
+        "use_hf_tokenizer_chat_template",
+    ]
 )
 
 
@@ -221,7 +258,9 @@ def hf_sources(g: Any) -> Any:
     return found
 
 
-@fact("data.missing_splits", needs=("written.dataset.hf_dataset.dataset_name",), unit="names", source="Bridge data/builders/gpt_sft.py:168-186 (0.6.2)", raw=True)
+@fact(
+    "data.missing_splits", needs=("written.dataset.hf_dataset.dataset_name",), unit="names", source="Bridge data/builders/gpt_sft.py:168-186 (0.6.2)", raw=True
+)
 def missing_splits(g: Any) -> Any:
     """Of validation and test, the splits that the built-in preset does not have."""
     name = g["written.dataset.hf_dataset.dataset_name"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def load() -> None:
     """Import every module of facts, once."""
-    from lclint.facts import (  # noqa: F401  # noqa: F401  # noqa: F401
+    from lclint.facts import (  # noqa: F401
         attention,
         checkpoint,
         data,

@@ -19,12 +19,6 @@ def hybrid(g: Any) -> Any:
     return UNKNOWN if UNKNOWN in (*patterns, g["model.experimental_attention_variant"]) else False
 
 
-@fact("family.sparse_attention", needs=("model.experimental_attention_variant",), unit="true or false", source="Megatron Core transformer_config.py (0.19.2)", nullable=("model.experimental_attention_variant",))
-def sparse_attention(variant: str | None) -> bool:
-    """Whether attention is DeepSeek's sparse one (DSA)."""
-    return variant == "dsa"
-
-
 @fact("family.kind", needs=("model.num_moe_experts", "family.hybrid"), unit="attention-moe, hybrid-moe, dense or hybrid-dense", source="own grouping", nullable=("model.num_moe_experts",))
 def kind(experts: int | None, is_hybrid: bool) -> str:
     """Mixture of experts or dense, crossed with attention only or hybrid."""

@@ -161,7 +161,12 @@ def suggestions(names: list[str]) -> list[str | None]:
     return [suggestion(name, NAMES, OTHER_NAMES) for name in names]
 
 
-@fact("graphs.renamed", needs=("graphs.words", "graphs.unknown_modules", "graphs.suggestions"), unit="names", source="the list with its first unknown name replaced")
+@fact(
+    "graphs.renamed",
+    needs=("graphs.words", "graphs.unknown_modules", "graphs.suggestions"),
+    unit="names",
+    source="the list with its first unknown name replaced",
+)
 def renamed(names: list[str], unknown: list[str], meant: list[str | None]) -> Any:
     """The module list with the first unknown name written right; not applicable when it has no near name."""
     if not unknown or meant[0] is None:
@@ -196,11 +201,32 @@ def only_moe_layers(frequency: Any) -> bool:
 
 # providers whose provide() is GPTModelProvider's own, or calls it
 GPT_PROVIDERS = frozenset(
-    ["GPTModelProvider", "ExaoneMoeModelProvider", "LlamaNemotronHeterogeneousProvider", "MLAModelProvider", "MiniMaxM3ModelProvider", "MistralModelProvider", "OlMoEModelProvider", "SarvamMLAModelProvider", "SarvamMoEModelProvider", "Step35ModelProvider", "MiMoV2FlashModelProvider", "GemmaModelProvider", "Gemma2ModelProvider", "Gemma3ModelProvider", "Gemma4ModelProvider"]
+    [
+        "GPTModelProvider",
+        "ExaoneMoeModelProvider",
+        "LlamaNemotronHeterogeneousProvider",
+        "MLAModelProvider",
+        "MiniMaxM3ModelProvider",
+        "MistralModelProvider",
+        "OlMoEModelProvider",
+        "SarvamMLAModelProvider",
+        "SarvamMoEModelProvider",
+        "Step35ModelProvider",
+        "MiMoV2FlashModelProvider",
+        "GemmaModelProvider",
+        "Gemma2ModelProvider",
+        "Gemma3ModelProvider",
+        "Gemma4ModelProvider",
+    ]
 )
 
 
-@fact("graphs.provider_checks_rng", needs=("classes.model",), unit="yes or no", source="Bridge models/gpt_provider.py:234 and the providers that inherit it (0.6.2)")
+@fact(
+    "graphs.provider_checks_rng",
+    needs=("classes.model",),
+    unit="yes or no",
+    source="Bridge models/gpt_provider.py:234 and the providers that inherit it (0.6.2)",
+)
 def provider_checks_rng(name: str) -> bool:
     """Whether building this model asks for Transformer Engine's RNG tracker under CUDA graphs."""
     return name in GPT_PROVIDERS

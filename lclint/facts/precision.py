@@ -83,13 +83,25 @@ def applied(g: Any, section: str, name: str) -> Any:
     return g[f"written.{section}.{name}"] if value is NOT_APPLICABLE else value
 
 
-@fact("precision.ddp_reuses_buffer", needs=(PRESET, "written.ddp.reuse_grad_buf_for_mxfp8_param_ag"), unit="yes or no", source="Core distributed_data_parallel_config.py:253 (0.19.2)", raw=True)
+@fact(
+    "precision.ddp_reuses_buffer",
+    needs=(PRESET, "written.ddp.reuse_grad_buf_for_mxfp8_param_ag"),
+    unit="yes or no",
+    source="Core distributed_data_parallel_config.py:253 (0.19.2)",
+    raw=True,
+)
 def ddp_reuses_buffer(g: Any) -> Any:
     """ddp.reuse_grad_buf_for_mxfp8_param_ag when the DDP config is checked: before Megatron FSDP turns it off."""
     return applied(g, "ddp", "reuse_grad_buf_for_mxfp8_param_ag")
 
 
-@fact("precision.optimizer_reuses_buffer", needs=(PRESET, "written.optimizer.reuse_grad_buf_for_mxfp8_param_ag"), unit="yes or no", source="Core optimizer_config.py:425 (0.19.2)", raw=True)
+@fact(
+    "precision.optimizer_reuses_buffer",
+    needs=(PRESET, "written.optimizer.reuse_grad_buf_for_mxfp8_param_ag"),
+    unit="yes or no",
+    source="Core optimizer_config.py:425 (0.19.2)",
+    raw=True,
+)
 def optimizer_reuses_buffer(g: Any) -> Any:
     """optimizer.reuse_grad_buf_for_mxfp8_param_ag when the optimizer config is checked: before Megatron FSDP turns it off."""
     return applied(g, "optimizer", "reuse_grad_buf_for_mxfp8_param_ag")
@@ -107,7 +119,12 @@ def field_recipe(g: Any) -> str:
     return "mixed_precision.fp8_recipe" if g[PRESET].__class__ is dict else "mixed_precision" if g[PRESET].__class__ is str else "model.fp8_recipe"
 
 
-@fact("precision.layers_per_stage", needs=("model.num_layers", "model.pipeline_model_parallel_size"), unit="layers", source="Core transformer_config.py:1407 (0.19.2)")
+@fact(
+    "precision.layers_per_stage",
+    needs=("model.num_layers", "model.pipeline_model_parallel_size"),
+    unit="layers",
+    source="Core transformer_config.py:1407 (0.19.2)",
+)
 def layers_per_stage(layers: int, stages: int) -> int:
     """Layers of one pipeline stage by plain division, the most that may stay in BF16 at either end."""
     return layers // stages

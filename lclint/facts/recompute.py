@@ -51,7 +51,11 @@ def modules(g: Any) -> Any:
 
 
 @fact(
-    "recompute.effective", needs=(GRANULARITY, "recompute.listed", OLD_SWITCH), unit="names", source="Megatron Core transformer_config.py:1835-1846 (0.19.2)", raw=True
+    "recompute.effective",
+    needs=(GRANULARITY, "recompute.listed", OLD_SWITCH),
+    unit="names",
+    source="Megatron Core transformer_config.py:1835-1846 (0.19.2)",
+    raw=True,
 )
 def effective(g: Any) -> Any:
     """Modules that are recomputed in the end, the deprecated moe_layer_recompute included; not applicable without selective recomputation."""

@@ -9,28 +9,35 @@ from lclint.engine.evaluate import Hit
 from lclint.engine.rules import RuleSet
 from lclint.facts.context import Facts
 from lclint.fixes.lower import lower
+from lclint.fixes.revert import take_back
 from lclint.fixes.symbolic import fixes
 from lclint.fixes.trial import Trial
 
 
 def attach(run: Run, facts: Facts, rules: RuleSet, hits: list[Hit]) -> None:
     """Fill ``fixes`` of every hit's finding; a fix that does not solve it, or breaks something else, is left out."""
-    if not any(hit.case.fixes for hit in hits):
+    if run.base is None and not any(hit.case.fixes for hit in hits):
         return
     trial = Trial(run, facts, rules)
     for hit in hits:
         if hit.finding is None:
             continue
+        chosen: list[Fix] = []
         for fix, search in fixes(hit, facts, rules):
             found: Fix | None = fix
             if search:
                 found = trial.search(hit, fix, search)
             elif _changes(fix) and not trial.solves(hit, fix):
                 found = None
-            if found is not None and not any(_same(found, other) for other in hit.finding.fixes):
-                lower(run, found)
-                _spell_out(run, found)
-                hit.finding.fixes.append(found)
+            if found is not None and not any(_same(found, other) for other in chosen):
+                chosen.append(found)
+        back = take_back(run, hit, trial)
+        if back is not None and not any(_same(back, other) for other in chosen):
+            chosen.append(back)
+        for fix in chosen:
+            lower(run, fix)
+            _spell_out(run, fix)
+        hit.finding.fixes = chosen
 
 
 def _spell_out(run: Run, fix: Fix) -> None:

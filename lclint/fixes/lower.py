@@ -67,6 +67,8 @@ def _operations(run: Run, fix: Fix) -> list[tuple[Any, ...]]:
     sections: dict[str, dict[str, Any]] = {}
     for old, new in fix.rename.items():
         _in_file(run, old, f"rename it to {new.rpartition('.')[2]} there")
+        if run.origins.get(old) == "base":
+            raise NotHere(f"{old} is in the base: rename it to {new.rpartition('.')[2]} there")
         operations.append(("rename", field_path(old), new.rpartition(".")[2]))
     for field in fix.remove:
         operations += _removal(run, field)

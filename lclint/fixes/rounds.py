@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lclint.core.finding import IMPACTS, FileReport, Finding, Fix
+from lclint.engine.evaluate import without_indices
 from lclint.sources import edits
 
 MOST_ROUNDS = 200
@@ -60,16 +61,17 @@ def _name(finding: Finding, fix: Fix) -> tuple[Any, ...]:
     return (finding.rule, finding.case, finding.at, fix.name)
 
 
-def _complaints(report: FileReport) -> set[tuple[str, str, str]]:
-    return {(finding.rule, finding.case, finding.at) for finding in report.findings}
+def _complaints(report: FileReport, finding: Finding) -> int:
+    """How many findings are the same complaint, about whichever element of a list."""
+    at = without_indices(finding.at)
+    return sum((f.rule, f.case, without_indices(f.at)) == (finding.rule, finding.case, at) for f in report.findings)
 
 
 def _fault(finding: Finding, old: FileReport, new: FileReport) -> str | None:
-    before, after = _complaints(old), _complaints(new)
-    if (finding.rule, finding.case, finding.at) in after:
+    if _complaints(new, finding) >= _complaints(old, finding):
         return "the finding is still there"
     # a case may be carried by another field after the change, and the next case of the same rule may have been hidden by this one
-    known = {rule for rule, _, _ in before}
+    known = {f.rule for f in old.findings}
     grave = [f for f in new.findings if f.impact in GRAVE and f.rule not in known]
     if grave:
         return f"it brings {grave[0].rule}"

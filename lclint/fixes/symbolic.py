@@ -26,7 +26,7 @@ def fixes(hit: Hit, facts: Facts, rules: RuleSet) -> list[tuple[Fix, tuple[str, 
                 if fix is None:
                     continue
                 for bundle in row[9]:
-                    _join(fix, rules.bundles[bundle], facts)
+                    _join(fix, bundle, rules, facts)
             except Undecidable:
                 continue
             result.append((fix, row[10]))
@@ -44,9 +44,9 @@ def _fix(name: str, row: tuple[Any, ...], facts: Facts) -> Fix | None:
     return fix
 
 
-def _join(fix: Fix, row: tuple[Any, ...], facts: Facts) -> None:
-    """Add a bundle's changes where they hold; what the fix says itself stays."""
-    _, _, when, values, remove, rename, lists, env, _, also, _ = row
+def _join(fix: Fix, name: str, rules: RuleSet, facts: Facts) -> None:
+    """Add the changes of a bundle, and of the bundles that it names, where they hold; what the fix says itself stays."""
+    _, _, when, values, remove, rename, lists, env, _, also, _ = rules.bundles[name]
     if when is not None and when(facts) is not True:
         return
     bundle = Fix(name="", title="", applicability="safe")
@@ -59,6 +59,9 @@ def _join(fix: Fix, row: tuple[Any, ...], facts: Facts) -> None:
     fix.lists += [change for change in bundle.lists if change not in fix.lists]
     for variable, value in bundle.env.items():
         fix.env.setdefault(variable, value)
+    # a bundle can only name those compiled before it: this comes to an end
+    for other in also:
+        _join(fix, other, rules, facts)
 
 
 def _change(fix: Fix, values: Any, remove: Any, rename: Any, lists: Any, env: Any, facts: Facts) -> None:

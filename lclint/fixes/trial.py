@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lclint.config.changes import changed
 from lclint.config.run import Run
 from lclint.core.finding import Fix
@@ -11,6 +13,7 @@ from lclint.facts.context import Facts
 from lclint.layouts.neighbours import candidates
 
 GRAVE = ("crash", "oom")
+Complaints = dict[tuple[Any, ...], int]
 
 
 class Trial:
@@ -21,7 +24,8 @@ class Trial:
         self.facts = facts
         self.rules = rules
         # a case that the first one of its rule hides is there already: showing itself is not being new
-        self.present = {hit.key(facts) for hit in evaluate(rules, facts, GRAVE, hidden=True)}
+        self.present = self._count(evaluate(rules, facts, GRAVE, hidden=True), facts)
+        self.shown: dict[tuple[str, ...], Complaints] = {}
 
     def after(self, fix: Fix) -> Run:
         """The run after a fix."""
@@ -31,11 +35,22 @@ class Trial:
         """Whether the fix makes the hit's case go away and no crash or oom finding appear."""
         facts = Facts(self.after(fix))
         impacts = GRAVE if hit.case.impact in GRAVE else (*GRAVE, hit.case.impact)
-        left = evaluate(self.rules, facts, impacts)
+        if impacts not in self.shown:
+            self.shown[impacts] = self._count(evaluate(self.rules, self.facts, impacts), self.facts)
+        hits = evaluate(self.rules, facts, impacts)
+        left = self._count(hits, facts)
         complaint = hit.key(self.facts)
-        return all(
-            other.key(facts) != complaint and (other.case.impact not in GRAVE or other.key(facts) in self.present) for other in left
-        )
+        if left.get(complaint, 0) >= self.shown[impacts].get(complaint, 1):
+            return False
+        grave = self._count([other for other in hits if other.case.impact in GRAVE], facts)
+        return all(number <= self.present.get(key, 0) for key, number in grave.items())
+
+    def _count(self, hits: list[Hit], facts: Facts) -> Complaints:
+        found: Complaints = {}
+        for hit in hits:
+            key = hit.key(facts)
+            found[key] = found.get(key, 0) + 1
+        return found
 
     def search(self, hit: Hit, fix: Fix, fields: tuple[str, ...]) -> Fix | None:
         """The fix completed by the nearest layout over ``fields`` that solves the hit; None when none does."""

@@ -22,6 +22,7 @@ DEGREES = {
     "model.virtual_pipeline_model_parallel_size": "num_layers",
 }
 MOST_CANDIDATES = 160
+MOST_COMBINATIONS = 20_000
 
 
 def candidates(run: Run, fields: tuple[str, ...]) -> Iterator[dict[str, Any]]:
@@ -37,9 +38,10 @@ def candidates(run: Run, fields: tuple[str, ...]) -> Iterator[dict[str, Any]]:
             if value != old:
                 distances.append((_distance(old, value) + position * 1e-3, value))
         distances.sort(key=lambda entry: entry[0])
-        choices.append(distances[:24])
+        # of every field the nearest: a product cut short would move the last fields only
+        choices.append(distances[: max(2, min(24, int(MOST_COMBINATIONS ** (1 / len(fields)))))])
     moves = []
-    for combination in itertools.islice(itertools.product(*choices), 20_000):
+    for combination in itertools.product(*choices):
         move = sum(distance for distance, _ in combination)
         if move:
             moves.append((move, combination))
