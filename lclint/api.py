@@ -14,7 +14,7 @@ from typing import Any
 from lclint.config import build
 from lclint.config.identify import could_be_config
 from lclint.config.run import Run
-from lclint.core.errors import InputError, LclintError
+from lclint.core.errors import InputError, LclintError, UsageError
 from lclint.core.finding import FileReport, Record, Report, Undecided
 from lclint.core.options import Options
 from lclint.engine import rules as ruleset
@@ -48,17 +48,47 @@ def check(config: Any, **options: Any) -> Report:
     ``options`` are the fields of ``lclint.core.options.Options``: gpu, gpus, sets, env, base and so on.
     Raises LclintError when the input cannot be read or the options name something that does not exist.
     """
-    chosen = Options(**options)
-    rules = load_rules(chosen)
+    chosen = _options(options)
     if isinstance(config, (str, bytes)) or hasattr(config, "__fspath__"):
         return check_paths([os.fsdecode(config)], chosen)
-    if not isinstance(config, dict):
-        from lclint.config.objects import as_mapping
+    from lclint.config.objects import as_mapping
 
-        config = as_mapping(config)
-        if not isinstance(config, dict):
-            raise InputError(f"cannot check a {type(config).__name__}", hint="give a path, a mapping or a ConfigContainer")
-    return Report(files=[check_run(build.from_mapping(config, chosen), rules)])
+    data = as_mapping(config)
+    if not isinstance(data, dict):
+        raise InputError(f"cannot check a {type(config).__name__}", hint="give a path, a mapping or a ConfigContainer")
+    return Report(files=[check_run(build.from_mapping(data, chosen), load_rules(chosen))])
+
+
+def _options(given: dict[str, Any]) -> Options:
+    """The options of a call from Python, which no command line has looked at. Raises UsageError."""
+    for name, value in given.items():
+        if name not in Options.__slots__:
+            import difflib
+
+            close = difflib.get_close_matches(name, Options.__slots__, 1)
+            raise UsageError(f"there is no option {name}", hint=f"did you mean {close[0]}?" if close else f"there are {', '.join(Options.__slots__)}")
+        default = Options.defaults[name]
+        if name in ("gpus", "gpus_per_node"):
+            kind, fits = "a positive integer", value is None or (value.__class__ is int and value > 0)
+        elif isinstance(default, list):
+            kind, fits = "a list of texts", isinstance(value, (list, tuple)) and all(_is_text(item) for item in value)
+        elif default is None:
+            kind, fits = "a text", value is None or _is_text(value)
+        else:
+            kind, fits = f"a {type(default).__name__}", isinstance(value, type(default))
+        if not fits:
+            raise UsageError(f"{name} takes {kind}, not {value!r:.60}")
+    return Options(**{name: _plain(value) for name, value in given.items()})
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) or hasattr(value, "__fspath__")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return os.fspath(value) if hasattr(value, "__fspath__") else value
 
 
 def load_rules(options: Options) -> RuleSet:

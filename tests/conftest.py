@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
 import lclint
+from lclint.engine.rules import RuleSet, load_only
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(lclint.__path__[0]).resolve()
@@ -65,3 +67,46 @@ def cli(tmp_path: Path, environment: dict[str, str]) -> Callable[..., Outcome]:
         return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return call
+
+
+@pytest.fixture
+def ruleset(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., RuleSet]:
+    """Compile small rules: each a mapping with its cases, in which whatever else a rule needs is filled in."""
+
+    def make(*written: dict[str, Any], bundles: Sequence[dict[str, Any]] = ()) -> RuleSet:
+        folder = tmp_path_factory.mktemp("rules")
+        for number, rule in enumerate(written):
+            (folder / f"{number:03}.yaml").write_text(yaml.safe_dump(whole_rule(rule, number)), encoding="utf-8")
+        for bundle in bundles:
+            (folder / "bundles").mkdir(exist_ok=True)
+            (folder / "bundles" / f"{bundle['name']}.yaml").write_text(yaml.safe_dump(bundle), encoding="utf-8")
+        return load_only(str(folder))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def rule_text() -> Callable[..., str]:
+    """The YAML text of one small rule, filled in as ``ruleset`` does."""
+    return lambda rule, number=0: yaml.safe_dump(whole_rule(rule, number), sort_keys=False)
+
+
+def whole_rule(rule: dict[str, Any], number: int) -> dict[str, Any]:
+    whole: dict[str, Any] = {
+        "name": f"rule-{number}",
+        "code": f"TT{number:03}",
+        "since": "0.1",
+        "title": "A rule of the tests",
+        "why": "A reason that is long enough for the schema of rule files.",
+        "references": ["nowhere"],
+        "examples": [{"name": "a", "config": "", "finds": []}, {"name": "b", "config": "", "finds": []}],
+        **rule,
+    }
+    whole["cases"] = [
+        {"id": f"case-{index}", "severity": "error", "impact": "crash", "at": "model.num_layers", "message": "it is wrong", **case}
+        for index, case in enumerate(whole["cases"])
+    ]
+    for fix in whole.get("fixes", {}).values():
+        fix.setdefault("title", "Mend it")
+        fix.setdefault("applicability", "safe")
+    return whole

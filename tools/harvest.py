@@ -14,6 +14,14 @@ describes every config class that ConfigContainer can hold. The wheels may lie i
 Bridge's wheels do not say which core they belong to. The catalogue's pairs, by release date and by what imports:
 0.3.1 with core 0.16.1, 0.4.2 with 0.17.1, 0.5.1 with 0.18.2, 0.6.2 with 0.19.2.
 
+The recipes of the release, which the field tables do not need::
+
+    python tools/harvest.py recipes 0.6 --wheels wheels --python /path/to/venv/bin/python
+
+calls every recipe function and keeps what it makes. Recipes ask Hugging Face for their model's config; ``tools/models.json``
+answers, and what it only approximates is marked. Recipes that could not be called are listed on stderr. What was written is read
+back and compared with what the recipes made.
+
 After a change of ``tools/gpus.csv``::
 
     python tools/harvest.py gpus
@@ -37,7 +45,7 @@ from typing import Any
 TOOLS = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(TOOLS))
 
-from harvesting import gpus, pack  # noqa: E402
+from harvesting import gpus, pack, pack_recipes  # noqa: E402
 
 DATA = TOOLS.parent / "lclint" / "catalog" / "data"
 OFFLINE = {
@@ -60,42 +68,66 @@ def wheel_versions(wheels: list[pathlib.Path]) -> dict[str, str]:
     return dict(sorted(versions.items()))
 
 
-def introspect(python: str, wheels: list[pathlib.Path]) -> Any:
-    """Raw description of the config classes, read by ``harvesting.introspect`` in the interpreter ``python``."""
+def run(module: str, python: str, wheels: list[pathlib.Path]) -> Any:
+    """The JSON that ``harvesting.<module>`` writes when it runs over the wheels in the interpreter ``python``."""
     with tempfile.TemporaryDirectory() as folder:
         result = pathlib.Path(folder) / "raw.json"
         path = os.pathsep.join([str(TOOLS), *(str(w.resolve()) for w in wheels)])
         # A rank or a user's settings in the maintainer's shell must not become a default in the catalogue.
         kept = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "LD_LIBRARY_PATH")}
         environment = {**kept, **OFFLINE, "HOME": folder, "PYTHONPATH": path}
-        done = subprocess.run([python, "-m", "harvesting.introspect", str(result)], env=environment, cwd=folder)
+        done = subprocess.run([python, "-m", f"harvesting.{module}", str(result)], env=environment, cwd=folder)
         if done.returncode:
-            raise SystemExit("harvest: the introspection failed, see above")
+            raise SystemExit("harvest: reading the wheels failed, see above")
         return json.loads(result.read_text(encoding="utf-8"))
 
 
 def harvest_release(release: str, wheels: list[pathlib.Path], python: str, out: pathlib.Path) -> None:
     """Write ``out/<release>/*.json``."""
     versions = wheel_versions(wheels)
-    raw = introspect(python, wheels)
+    raw = run("introspect", python, wheels)
     for note in pack.write_release(raw, versions, release, TOOLS, out):
         print("note fits no field:", note, file=sys.stderr)
+
+
+def harvest_recipes(release: str, wheels: list[pathlib.Path], python: str, out: pathlib.Path) -> None:
+    """Write ``out/<release>/recipes/*.json``."""
+    sys.path.insert(1, str(TOOLS.parent))  # the checkout's own lclint reads the dumps, and what was written of them
+    from lclint.catalog.recipes import FOLDER, Recipes
+    from lclint.sources import document
+
+    wheel_versions(wheels)
+    raw = run("recipes", python, wheels)
+    for line in raw["left_out"]:
+        print("left out:", " ".join(line.split()), file=sys.stderr)
+    if not raw["recipes"]:
+        raise SystemExit("harvest: no recipe could be called")
+    configs = [document.load(record["yaml"].encode(), record["name"]).data for record in raw["recipes"]]
+    folder = out / release / FOLDER
+    made = pack_recipes.write(raw, configs, folder)
+    written = Recipes(str(folder))
+    wrong = [name for name, config in made.items() if pack_recipes.key_of(written.load(name)) != pack_recipes.key_of(config)]
+    if wrong:
+        raise SystemExit(f"harvest: what was written does not give back {', '.join(wrong)}")
 
 
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("release", help="field tables of one Bridge release")
-    one.add_argument("release", help="release key, for example 0.6")
-    one.add_argument("--wheels", type=pathlib.Path, action="append", required=True, help="folder of unpacked wheels (repeatable)")
-    one.add_argument("--python", required=True, help="interpreter that can import torch")
-    one.add_argument("--out", type=pathlib.Path, default=DATA)
+    for name, text in (("release", "field tables of one Bridge release"), ("recipes", "recipes of one Bridge release")):
+        one = commands.add_parser(name, help=text)
+        one.add_argument("release", help="release key, for example 0.6")
+        one.add_argument("--wheels", type=pathlib.Path, action="append", required=True, help="folder of unpacked wheels (repeatable)")
+        one.add_argument("--python", required=True, help="interpreter that can import torch")
+        one.add_argument("--out", type=pathlib.Path, default=DATA)
     table = commands.add_parser("gpus", help="gpus.csv -> gpus.json")
     table.add_argument("--out", type=pathlib.Path, default=DATA)
     options = parser.parse_args(arguments)
     if options.command == "gpus":
         pack.write(options.out / "gpus.json", gpus.read(TOOLS / "gpus.csv"))
+    elif options.command == "recipes":
+        harvest_recipes(options.release, options.wheels, options.python, options.out)
     else:
         harvest_release(options.release, options.wheels, options.python, options.out)
 

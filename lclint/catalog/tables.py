@@ -235,6 +235,11 @@ def releases() -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda n: [int(p) for p in n.split(".")]))
 
 
+def folder(release: str, name: str) -> str:
+    """Where a release keeps a group of files of its own, such as its recipes. It need not exist."""
+    return os.path.join(_DATA, release, name)
+
+
 def versions(release: str) -> dict[str, str]:
     """Versions of the packages that the release's tables were read from: ``{"bridge": "0.6.2", "core": "0.19.2"}``."""
     found: dict[str, str] = _load(release, "index")["versions"]

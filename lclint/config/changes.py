@@ -50,7 +50,7 @@ def changed(
 def changed_list(items: list[Any], operation: str, value: Any) -> list[Any]:
     """The list after one element operation; ``replace`` takes ``(old, new)``."""
     if operation == "append":
-        return items + [value] if value not in items else items
+        return [*items, value] if value not in items else items
     if operation == "discard":
         return [item for item in items if item != value]
     return [value[1] if item == value[0] else item for item in items]
@@ -93,10 +93,15 @@ def _set(run: Run, name: str, value: Any) -> None:
         for field in (fields or {}).values():
             written[f"{section}.{field.name}"] = field.default
         run.origins[section] = "file"
-    for child in [key for key in written if key.startswith(name + ".")]:
-        del written[child]
+    _drop_below(run, name)
     written[name] = value
     run.origins[name] = "file"
+
+
+def _drop_below(run: Run, name: str) -> None:
+    for child in [key for key in run.written if key.startswith(name + ".")]:
+        del run.written[child]
+        run.origins.pop(child, None)
 
 
 def _remove(run: Run, name: str) -> None:
@@ -104,8 +109,7 @@ def _remove(run: Run, name: str) -> None:
         run.environment.pop(name[4:], None)
         return
     written = run.written
-    for child in [key for key in written if key.startswith(name + ".")]:
-        del written[child]
+    _drop_below(run, name)
     origin = run.origins.pop(name, None)
     written.pop(name, None)
     if run.base is not None and name in run.base and origin != "base":

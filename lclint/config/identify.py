@@ -8,9 +8,16 @@ from typing import Any
 from lclint.catalog import tables
 
 # field names of Bridge that other training tools use as well: they prove nothing
-COMMON = frozenset(
-    ["seed", "lr", "name", "path", "split", "save", "load", "optimizer", "dtype", "bf16", "fp16", "fp8", "weight_decay", "num_workers", "hidden_size", "num_layers", "vocab_size", "seq_length", "num_attention_heads", "batch_size", "tokenizer", "type", "mock", "tensorboard_dir", "wandb_project", "wandb_entity", "save_interval", "eval_interval", "log_interval", "tokenizer_type", "tokenizer_model", "optimizer_type", "data_path", "min_lr", "clip_grad", "pin_memory", "max_steps", "dropout", "trust_remote_code", "chat_template", "random_seed", "dim", "alpha", "target_modules", "ffn_hidden_size", "hidden_dropout", "attention_dropout", "max_position_embeddings", "rank", "enabled", "attention_backend"]
-)
+# fmt: off
+COMMON = frozenset((
+    "seed", "lr", "name", "path", "split", "save", "load", "optimizer", "dtype", "bf16", "fp16", "fp8", "weight_decay",
+    "num_workers", "hidden_size", "num_layers", "vocab_size", "seq_length", "num_attention_heads", "batch_size", "tokenizer",
+    "type", "mock", "tensorboard_dir", "wandb_project", "wandb_entity", "save_interval", "eval_interval", "log_interval",
+    "tokenizer_type", "tokenizer_model", "optimizer_type", "data_path", "min_lr", "clip_grad", "pin_memory", "max_steps",
+    "dropout", "trust_remote_code", "chat_template", "random_seed", "dim", "alpha", "target_modules", "ffn_hidden_size",
+    "hidden_dropout", "attention_dropout", "max_position_embeddings", "rank", "enabled", "attention_backend",
+))
+# fmt: on
 
 
 def identify(data: Any, release: str) -> tuple[str, str]:

@@ -133,7 +133,7 @@ def _section(run: Run, name: str) -> Section | None:
 def _fields(run: Run, section: Section, parent: str) -> dict[str, Field] | None:
     """The fields that may stand below ``parent``, None where anything may."""
     target = run.written.get(f"{parent}._target_")
-    name, _, below = parent.partition(".")
+    below = "." in parent
     if target.__class__ is str:
         return section.fields(target)
     if not below:
@@ -163,9 +163,11 @@ def _unknown_key(run: Run, section: str, name: str, key: str, fields: dict[str, 
     close = synonym if synonym in fields else closest(key, list(fields))
     taken = close is not None and f"{parent}.{close}" in run.written
     if elsewhere and parent == section and synonym not in fields:
-        found["misplaced"].append({"path": name, "key": key, "sections": elsewhere, "only": elsewhere[0] if len(elsewhere) == 1 else None, "owner": owner, "value": run.written[name]})
+        only = elsewhere[0] if len(elsewhere) == 1 else None
+        found["misplaced"].append({"path": name, "key": key, "sections": elsewhere, "only": only, "owner": owner, "value": run.written[name]})
         return
-    found["unknown"].append({"path": name, "key": key, "parent": parent, "suggestion": close, "new": f"{parent}.{close}" if close else None, "taken": taken, "owner": owner})
+    new = f"{parent}.{close}" if close else None
+    found["unknown"].append({"path": name, "key": key, "parent": parent, "suggestion": close, "new": new, "taken": taken, "owner": owner})
 
 
 def _value(name: str, field: Field, value: Any, run: Run, found: dict[str, list[Record]]) -> None:
@@ -180,9 +182,12 @@ def _value(name: str, field: Field, value: Any, run: Run, found: dict[str, list[
         found["type"].append({"path": name, "value": value, "kind": KINDS[kind_of(value)], "type": field.type, "meant": _meant(field, value)})
     elif field.choices is not None:
         for index, item in enumerate(value if value.__class__ is list else [value]):
-            if item.__class__ in (str, int) and item.__class__ is not bool and item not in field.choices and str(item) not in [str(c) for c in field.choices]:
+            if item.__class__ not in (str, int) or item in field.choices:
+                continue
+            if str(item) not in [str(choice) for choice in field.choices]:
                 close = closest(str(item), [str(choice) for choice in field.choices])
-                found["choice"].append({"path": name, "value": item, "choices": list(field.choices), "suggestion": close, "whole": value.__class__ is not list, "index": index if value.__class__ is list else None})
+                record = {"path": name, "value": item, "choices": list(field.choices), "suggestion": close}
+                found["choice"].append({**record, "whole": value.__class__ is not list, "index": index if value.__class__ is list else None})
 
 
 def _meant(field: Field, value: Any) -> Any:

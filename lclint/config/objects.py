@@ -5,6 +5,7 @@ Nothing of Megatron is imported: the classes are recognised by being dataclasses
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
 from typing import Any
 
 DEEPEST = 30
@@ -23,7 +24,7 @@ def _plain(value: Any, above: tuple[int, ...]) -> Any:
         return str(value.name)
     fields = getattr(kind, "__dataclass_fields__", None)
     mapping = hasattr(kind, "keys") and hasattr(kind, "__getitem__")
-    if fields is not None or mapping or isinstance(value, (list, tuple, set, frozenset)):
+    if fields is not None or mapping or (isinstance(value, (Sequence, Set)) and not isinstance(value, (str, bytes))):
         if id(value) in above or len(above) >= DEEPEST:
             # an object that refers back to one that holds it
             return {"_target_": f"{kind.__module__}.{kind.__qualname__}"}
@@ -36,7 +37,7 @@ def _plain(value: Any, above: tuple[int, ...]) -> Any:
             return data
         if mapping:
             return {str(key): _plain(value[key], above) for key in value.keys()}  # noqa: SIM118 - it need not be a dict
-        items = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
+        items = sorted(value, key=str) if isinstance(value, Set) else value
         return [_plain(item, above) for item in items]
     if str(value).startswith("torch."):
         return {"_target_": str(value), "_call_": False}

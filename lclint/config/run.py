@@ -135,8 +135,9 @@ class Run:
             span = self.document.span(keys, "value") or self.document.span(keys[:-1] or keys, "value")
             key = self.document.span(keys, "key")
             written = self.written.get(".".join(str(part) for part in keys))
-            if key is not None and (wants_key or span is None or written.__class__ is dict or span[0] == span[1] or "\n" in self.document.text[span[0] : span[1]]):
-                # a block of lines, or nothing at all: its key stands for it
+            # a block of lines, or nothing at all: its key stands for it
+            block = span is None or written.__class__ is dict or span[0] == span[1] or "\n" in self.document.text[span[0] : span[1]]
+            if key is not None and (wants_key or block):
                 span = key
             if span is not None:
                 place.line, place.column = self.document.position(span[0])

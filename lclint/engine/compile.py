@@ -43,9 +43,10 @@ class Compiler:
         name = file.data["name"]
         if name in self.bundle_names:
             raise file.error(f"there are two bundles called {name}", "name")
-        self.bundle_names.add(name)
         names: set[str] = set()
         self.bundles.append(f"    {name!r}: {self._fix(file, {'applicability': 'safe', **file.data}, (), names)},\n")
+        # only now: a bundle cannot join itself
+        self.bundle_names.add(name)
 
     def add_rule(self, file: rulefile.RuleFile) -> None:
         """Compile one rule; bundles must have been added before. Raises RuleError."""
@@ -171,7 +172,7 @@ class Compiler:
                 return f"({self._compiled(file, value[2:-1], where, names, each, 'value')},)"
             template = self._template(file, value, where, names, each)
             return template if template.startswith(("'", '"')) else f"({template},)"
-        if value is None or isinstance(value, (bool, int)) or isinstance(value, float) and math.isfinite(value):
+        if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
             return repr(value)
         if isinstance(value, list):
             return "[" + ", ".join(self._literal(file, item, where, names, each) for item in value) + "]"

@@ -61,6 +61,9 @@ def parse(source: str) -> ast.expr:
         tree = ast.parse(f"({source}\n)", mode="eval").body
     except SyntaxError as error:
         line = (error.lineno or 1) - 1
+        if line > source.count("\n"):
+            # the parenthesis put behind it does not fit
+            raise ExpressionError("not an expression: a bracket or a quote is not closed") from None
         raise ExpressionError(f"not an expression: {error.msg}", max((error.offset or 1) - (1 if line else 2), 0), line) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise ExpressionError(f"not an expression: {error}") from None
@@ -172,7 +175,7 @@ class Translator:
 
     def _node(self, node: ast.expr, indent: int) -> str:
         if isinstance(node, ast.Constant):
-            if node.value is None or isinstance(node.value, (bool, str)) or isinstance(node.value, float) and math.isfinite(node.value):
+            if node.value is None or isinstance(node.value, (bool, str)) or (isinstance(node.value, float) and math.isfinite(node.value)):
                 return repr(node.value)
             if isinstance(node.value, int) and abs(node.value) < 1 << 64:
                 return repr(node.value)
@@ -239,7 +242,7 @@ class Translator:
     def _comparison(self, node: ast.Compare, indent: int) -> str:
         left = self._expression(node.left, indent)
         parts = []
-        for number, (operator, right_node) in enumerate(zip(node.ops, node.comparators)):
+        for number, (operator, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
             if isinstance(operator, (ast.Is, ast.IsNot)):
                 if self._word(right_node) != "None":
                     raise self._refuse(right_node, "'is' and 'is not' compare with null only")

@@ -17,6 +17,8 @@ from lclint.core.states import NOT_APPLICABLE, UNKNOWN, State
 # Numbers beyond this are no field of a training config; the bound keeps a hostile rule file from eating memory.
 LARGEST = 1 << 80
 LONGEST = 100_000
+# where every element is held against every other
+LONGEST_COMPARED = 2_000
 
 
 def truth(value: Any) -> Any:
@@ -62,16 +64,26 @@ def equal(left: Any, right: Any) -> Any:
 
 def different(left: Any, right: Any) -> Any:
     state = _state(left, right)
-    return not _same(left, right) if state is None else state
+    return not_(_same(left, right)) if state is None else state
 
 
-def _same(left: Any, right: Any) -> bool:
+def _same(left: Any, right: Any) -> Any:
+    """True, False, or UNKNOWN where an element that is unknown decides."""
     # True == 1 in Python, but a flag is not a count
     if (left.__class__ is bool) is not (right.__class__ is bool):
         return False
-    if left.__class__ is tuple:
-        left = list(left)
-    return bool(left == (list(right) if right.__class__ is tuple else right))
+    if left.__class__ not in (list, tuple) or right.__class__ not in (list, tuple):
+        return bool(left == right)
+    if len(left) != len(right):
+        return False
+    result: Any = True
+    for one, other in zip(left, right, strict=True):
+        same = UNKNOWN if one is UNKNOWN or other is UNKNOWN else _same(one, other)
+        if same is False:
+            return False
+        if same is UNKNOWN:
+            result = UNKNOWN
+    return result
 
 
 def is_null(value: Any) -> Any:
@@ -139,10 +151,10 @@ def contains(item: Any, items: Any) -> Any:
         return NOT_APPLICABLE
     unknown = False
     for element in items:
-        if element is UNKNOWN:
-            unknown = True
-        elif _same(item, element):
+        same = UNKNOWN if element is UNKNOWN else _same(item, element)
+        if same is True:
             return True
+        unknown = unknown or same is UNKNOWN
     return UNKNOWN if unknown else False
 
 
@@ -197,6 +209,10 @@ def _is_list(value: Any) -> bool:
 
 def _lists(*values: Any) -> bool:
     return all(_is_list(value) for value in values)
+
+
+def _short_lists(*values: Any) -> bool:
+    return all(_is_list(value) and len(value) <= LONGEST_COMPARED for value in values)
 
 
 def _numbers(*values: Any) -> bool:
@@ -263,10 +279,10 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[..., Any]]] = {
     "gcd": (1, 8, _function(_integers, math.gcd)),
     "ceil": (1, 1, _function(_numbers, math.ceil)),
     "floor": (1, 1, _function(_numbers, math.floor)),
-    "without": (2, 2, _function(_lists, lambda items, others: [item for item in items if item not in others])),
-    "common": (2, 2, _function(_lists, lambda items, others: [item for item in items if item in others])),
+    "without": (2, 2, _function(_short_lists, lambda items, others: [item for item in items if item not in others])),
+    "common": (2, 2, _function(_short_lists, lambda items, others: [item for item in items if item in others])),
     "count": (2, 2, _function(lambda items, item: _is_list(items), lambda items, item: list(items).count(item))),
-    "unique": (1, 1, _function(_lists, lambda items: [item for i, item in enumerate(items) if item not in items[:i]])),
+    "unique": (1, 1, _function(_short_lists, lambda items: [item for i, item in enumerate(items) if item not in items[:i]])),
     "lower": (1, 1, _function(_strings, str.lower)),
     "startswith": (2, 2, _function(_strings, str.startswith)),
     "endswith": (2, 2, _function(_strings, str.endswith)),

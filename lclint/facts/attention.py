@@ -8,11 +8,17 @@ from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 from lclint.facts.registry import fact
 
 VARIANT = "model.experimental_attention_variant"
-NO_ROPE = "model.no_rope_freq"
+NO_ROPE = "written.model.no_rope_freq"
 LINEAR = "model.linear_attention_freq"
 
 
-@fact("attention.mla_class", needs=("model.kv_lora_rank",), unit="yes or no", source="Megatron Core transformer_config.py:2900 MLATransformerConfig (0.19.2)", raw=True)
+@fact(
+    "attention.mla_class",
+    needs=("model.kv_lora_rank",),
+    unit="yes or no",
+    source="Megatron Core transformer_config.py:2900 MLATransformerConfig (0.19.2)",
+    raw=True,
+)
 def mla_class(g: Any) -> Any:
     """Whether the model's class is one of latent attention, to which its own checks apply."""
     rank = g["model.kv_lora_rank"]

@@ -93,7 +93,12 @@ def microbatches(g: Any) -> Any:
     return global_batch // (micro_batch * dp)
 
 
-@fact("shard.tokens_per_rank", needs=("model.seq_length", CP, TP, "model.sequence_parallel"), unit="tokens", source="sequence split over CP, and over TP under sequence parallelism")
+@fact(
+    "shard.tokens_per_rank",
+    needs=("model.seq_length", CP, TP, "model.sequence_parallel"),
+    unit="tokens",
+    source="sequence split over CP, and over TP under sequence parallelism",
+)
 def tokens_per_rank(length: int, cp: int, tp: int, sequence_parallel: bool) -> float:
     """Tokens whose residual stream lies on one rank, for one sequence."""
     return length / (cp * (tp if sequence_parallel else 1))

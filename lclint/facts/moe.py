@@ -39,13 +39,24 @@ def named_backend(g: Any) -> Any:
     return UNKNOWN if old is UNKNOWN and name is not NOT_APPLICABLE else name
 
 
-@fact("moe.backend", needs=("moe.dispatcher", "moe.named_backend"), nullable=("moe.named_backend",), unit="name", source="Megatron Core transformer/moe/token_dispatcher.py:1769 (0.19.2)")
+@fact(
+    "moe.backend",
+    needs=("moe.dispatcher", "moe.named_backend"),
+    nullable=("moe.named_backend",),
+    unit="name",
+    source="Megatron Core transformer/moe/token_dispatcher.py:1769 (0.19.2)",
+)
 def backend(dispatcher_name: Any, name: Any) -> Any:
     """The backend of the flex dispatcher, null when none is named; not applicable to other dispatchers and dense models."""
     return name if dispatcher_name == "flex" else NOT_APPLICABLE
 
 
-@fact("moe.experts_per_rank", needs=(EXPERTS, "model.expert_model_parallel_size"), unit="experts", source="Megatron Core transformer/moe/moe_layer.py:186 (0.19.2)")
+@fact(
+    "moe.experts_per_rank",
+    needs=(EXPERTS, "model.expert_model_parallel_size"),
+    unit="experts",
+    source="Megatron Core transformer/moe/moe_layer.py:186 (0.19.2)",
+)
 def experts_per_rank(experts: int, ep: int) -> Any:
     """Experts on one rank; not applicable where they do not divide."""
     return experts // ep if experts % ep == 0 else NOT_APPLICABLE

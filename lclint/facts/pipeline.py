@@ -29,7 +29,13 @@ def _given(g: Any, name: str) -> Any:
     return None if value is NOT_APPLICABLE else value
 
 
-@fact("pipeline.kind", needs=(PATTERN, "classes.model"), unit="decoder, hybrid or encoder-decoder", source="Megatron Core transformer_block.py:70 (0.19.2)", raw=True)
+@fact(
+    "pipeline.kind",
+    needs=(PATTERN, "classes.model"),
+    unit="decoder, hybrid or encoder-decoder",
+    source="Megatron Core transformer_block.py:70 (0.19.2)",
+    raw=True,
+)
 def kind(g: Any) -> Any:
     """Which code divides the layers: the transformer block, the hybrid pattern, or T5's two stacks."""
     pattern = _given(g, PATTERN)
@@ -40,7 +46,13 @@ def kind(g: Any) -> Any:
     return UNKNOWN if pattern is UNKNOWN else "decoder"
 
 
-@fact("pipeline.split", needs=(LAYOUT, FIRST, LAST, EMBEDDING, LOSS), unit="layout, ends, accounted or even", source="Megatron Core transformer_config.py:1936-2060 (0.19.2)", raw=True)
+@fact(
+    "pipeline.split",
+    needs=(LAYOUT, FIRST, LAST, EMBEDDING, LOSS),
+    unit="layout, ends, accounted or even",
+    source="Megatron Core transformer_config.py:1936-2060 (0.19.2)",
+    raw=True,
+)
 def split(g: Any) -> Any:
     """What decides the layers per stage: a layout, counts for the first or last stage, embedding or loss counted as layers, or nothing."""
     layout = _given(g, LAYOUT)
@@ -109,14 +121,22 @@ def _find_fault(g: Any) -> Any:
     return UNKNOWN if UNKNOWN in undecided else found
 
 
-@fact("pipeline.layout_fault", needs=(LAYOUT, PP, WRITTEN_VPP, LAYERS, MTP), unit="kind of fault", source="Megatron Core pipeline_parallel_layer_layout.py:22-150 (0.19.2)", raw=True)
+@fact(
+    "pipeline.layout_fault",
+    needs=(LAYOUT, PP, WRITTEN_VPP, LAYERS, MTP),
+    unit="kind of fault",
+    source="Megatron Core pipeline_parallel_layer_layout.py:22-150 (0.19.2)",
+    raw=True,
+)
 def layout_fault(g: Any) -> Any:
     """The first thing that Megatron Core refuses in the pipeline layout; null for a good layout or none."""
     found = _fault(g)
     return found[0] if found.__class__ is tuple else found
 
 
-@fact("pipeline.layout_detail", needs=("pipeline.layout_fault",), unit="text", source="Megatron Core pipeline_parallel_layer_layout.py:22-150 (0.19.2)", raw=True)
+@fact(
+    "pipeline.layout_detail", needs=("pipeline.layout_fault",), unit="text", source="Megatron Core pipeline_parallel_layer_layout.py:22-150 (0.19.2)", raw=True
+)
 def layout_detail(g: Any) -> Any:
     """What the fault of the layout is about: the bad letter, the count that was found."""
     found = _fault(g)

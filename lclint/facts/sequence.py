@@ -43,7 +43,13 @@ def hierarchical(kinds: list[str]) -> bool:
     return any("a2a+p2p" in kind for kind in kinds)
 
 
-@fact("sequence.a2a_size", needs=("sequence.cp_comm_types", CP, SIZES), unit="ranks", source="head split of the all-to-all attention in Transformer Engine", raw=True)
+@fact(
+    "sequence.a2a_size",
+    needs=("sequence.cp_comm_types", CP, SIZES),
+    unit="ranks",
+    source="head split of the all-to-all attention in Transformer Engine",
+    raw=True,
+)
 def a2a_size(g: Any) -> Any:
     """Ranks among which all-to-all attention splits the heads; not applicable without it."""
     kinds, cp, sizes = g["sequence.cp_comm_types"], g[CP], g[SIZES]

@@ -47,7 +47,7 @@ def candidates(run: Run, fields: tuple[str, ...]) -> Iterator[dict[str, Any]]:
             moves.append((move, combination))
     moves.sort(key=lambda entry: entry[0])
     for _, combination in moves[:MOST_CANDIDATES]:
-        yield {field: value for field, (distance, value) in zip(fields, combination) if distance}
+        yield {field: value for field, (distance, value) in zip(fields, combination, strict=True) if distance}
 
 
 def _distance(old: Any, new: Any) -> float:
@@ -76,7 +76,7 @@ def _values(run: Run, field: str) -> list[Any]:
         # round to the nearest multiples of what one step consumes
         return [unit * n for n in {old // unit, old // unit + 1, old // unit + 2} if n > 0]
     if field.endswith("micro_batch_size"):
-        return _divisors(max(old, 1)) + [old * 2, old * 4]
+        return [*_divisors(max(old, 1)), old * 2, old * 4]
     if field.endswith("seq_length"):
         units = [64, 128, 256, 512, 1024]
         return [n for unit in units for n in (old // unit * unit, (old // unit + 1) * unit) if n > 0]
