@@ -13,7 +13,13 @@ import pytest
 import yaml
 
 import lclint
+from lclint.api import check_run
+from lclint.config import build
+from lclint.config.run import Run
+from lclint.core.finding import FileReport
+from lclint.core.options import Options
 from lclint.engine.rules import RuleSet, load_only
+from lclint.sources import document as documents
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(lclint.__path__[0]).resolve()
@@ -89,6 +95,25 @@ def ruleset(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., RuleSet]:
 def rule_text() -> Callable[..., str]:
     """The YAML text of one small rule, filled in as ``ruleset`` does."""
     return lambda rule, number=0: yaml.safe_dump(whole_rule(rule, number), sort_keys=False)
+
+
+@pytest.fixture(scope="session")
+def run_of() -> Callable[..., Run]:
+    """The run of a config text; the options are those of a check, ``base`` is the text of a base."""
+
+    def make(text: str, base: str | None = None, path: str = "run.yaml", **options: Any) -> Run:
+        below = None if base is None else documents.load(base.encode(), "base.yaml")
+        run, reason = build.from_document(documents.load(text.encode(), path), Options(**options), below)
+        assert run is not None, reason
+        return run
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def report_of(run_of: Callable[..., Run]) -> Callable[..., FileReport]:
+    """The report of a config text under the given rules."""
+    return lambda rules, text, **options: check_run(run_of(text, **options), rules)
 
 
 def whole_rule(rule: dict[str, Any], number: int) -> dict[str, Any]:

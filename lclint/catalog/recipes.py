@@ -19,6 +19,7 @@ TEMPLATE, CHANGED = "=", "~"
 SUGGESTIONS = 5
 COLUMNS = 7
 
+_value = json.JSONDecoder().raw_decode
 _opened: dict[str, Recipes] = {}
 
 
@@ -44,7 +45,7 @@ class Recipe:
 
 
 class Lines:
-    """A JSON file with an entry a line, of which only the entries that are asked for are parsed."""
+    """A JSON file whose entries begin on lines of their own, and of which only those that are asked for are parsed."""
 
     def __init__(self, path: str) -> None:
         with open(path, encoding="utf-8") as file:
@@ -55,24 +56,13 @@ class Lines:
         """The value of a mapping's entry, None when there is none."""
         start = f'\n"{key}":'
         found = self.text.find(start)
-        if found < 0:
-            return None
-        end = self.text.find("\n", found + 1)
-        return json.loads(_entry(self.text[found + len(start) : end]))
+        return None if found < 0 else _value(self.text, found + len(start))[0]
 
     def by_number(self, number: int) -> Any:
         """An item of a list."""
         if not self._lines:
             self._lines = self.text.split("\n")
-        return json.loads(_entry(self._lines[number + 1]))
-
-
-def _entry(line: str) -> str:
-    """A line without what joins it to the next, or ends what it is in."""
-    line = line.rstrip(",")
-    while line.count("{") < line.count("}") or line.count("[") < line.count("]"):
-        line = line[:-1].rstrip(",")
-    return line
+        return _value(self._lines[number + 1])[0]
 
 
 class Recipes:

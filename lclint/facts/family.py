@@ -7,13 +7,13 @@ from typing import Any
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 from lclint.facts.registry import fact
 
-HYBRID = ("model.hybrid_layer_pattern", "model.hybrid_override_pattern", "model.is_hybrid_model", "model.experimental_attention_variant")
+HYBRID = ("written.model.hybrid_layer_pattern", "written.model.hybrid_override_pattern", "model.is_hybrid_model", "model.experimental_attention_variant")
 
 
 @fact("family.hybrid", needs=HYBRID, unit="true or false", source="Megatron Core hybrid layer patterns; gated delta net as attention variant (0.19.2)", raw=True)
 def hybrid(g: Any) -> Any:
     """Whether layers other than attention (Mamba, gated delta net) carry the sequence."""
-    patterns = (g["model.hybrid_layer_pattern"], g["model.hybrid_override_pattern"])
+    patterns = (g["written.model.hybrid_layer_pattern"], g["written.model.hybrid_override_pattern"])
     if g["model.is_hybrid_model"] is True or g["model.experimental_attention_variant"] == "gated_delta_net" or any(p.__class__ is str and p for p in patterns):
         return True
     return UNKNOWN if UNKNOWN in (*patterns, g["model.experimental_attention_variant"]) else False

@@ -55,7 +55,8 @@ def hybrid(s: Resolution) -> None:
         s.set("model.hybrid_layer_pattern", old, why)
         s.set("model.hybrid_override_pattern", None, why)
     pattern, head = s.get("model.hybrid_layer_pattern"), s.get("model.mtp_hybrid_override_pattern")
-    if UNKNOWN in (pattern, head) and pattern is not None:
+    if s.get("model.pipeline_model_parallel_layout").__class__ not in (str, list) and UNKNOWN in (pattern, head) and pattern is not None:
+        # a layout is for models without a pattern
         s.blur("model.hybrid_layer_pattern")
         s.default("model.mtp_num_layers", UNKNOWN, "the pattern may say how many (models/hybrid/hybrid_provider.py:217)")
     if pattern.__class__ is not str:
