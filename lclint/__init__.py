@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["LclintError", "Report", "check"]
+__all__ = ["LclintError", "Report", "check", "resolve"]
 
 if TYPE_CHECKING:
-    from lclint.api import check
+    from lclint.api import check, resolve
     from lclint.core.errors import LclintError
     from lclint.core.finding import Report
 
@@ -19,6 +19,10 @@ def __getattr__(name: str) -> Any:
         from lclint.api import check
 
         return check
+    if name == "resolve":
+        from lclint.api import resolve
+
+        return resolve
     if name == "LclintError":
         from lclint.core.errors import LclintError
 

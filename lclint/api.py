@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from lclint.config import build
 from lclint.config.identify import could_be_config
@@ -25,6 +25,9 @@ from lclint.facts.context import Facts
 from lclint.sources import document as documents
 from lclint.sources import files
 from lclint.sources.document import Document
+
+if TYPE_CHECKING:
+    from lclint.config.explain import Resolved
 
 everything.load()
 
@@ -51,12 +54,16 @@ def check(config: Any, **options: Any) -> Report:
     chosen = _options(options)
     if isinstance(config, (str, bytes)) or hasattr(config, "__fspath__"):
         return check_paths([os.fsdecode(config)], chosen)
+    return Report(files=[check_run(build.from_mapping(_mapping(config), chosen), load_rules(chosen))])
+
+
+def _mapping(config: Any) -> dict[str, Any]:
     from lclint.config.objects import as_mapping
 
     data = as_mapping(config)
     if not isinstance(data, dict):
         raise InputError(f"cannot check a {type(config).__name__}", hint="give a path, a mapping or a ConfigContainer")
-    return Report(files=[check_run(build.from_mapping(data, chosen), load_rules(chosen))])
+    return data
 
 
 def _options(given: dict[str, Any]) -> Options:
@@ -144,6 +151,10 @@ def _each(paths: list[str], options: Options, work: Work) -> Report:
     """Do the work for each file. A single file that cannot be read raises; of several, each is noted and the rest goes on."""
     rules = load_rules(options)
     base = None
+    if options.base is not None and options.recipe is not None:
+        raise UsageError("--base and --recipe are both given", hint="one of them says what lies below the file")
+    if options.recipe is not None:
+        build.recipe_values(options.recipe, build.release_of(options.bridge_version))  # a wrong name ends the run whatever the files are
     if options.base is not None:
         base = documents.load(files.read(options.base), options.base)
     report = Report()
@@ -175,6 +186,41 @@ def _check(document: Document, options: Options, base: Document | None, rules: R
     """The report of one document, or why it is not a Megatron Bridge config."""
     run, reason = build.from_document(document, options, base)
     return reason if run is None else check_run(run, rules)
+
+
+def resolve(config: Any, fields: Sequence[str] = (), **options: Any) -> Resolved:
+    """What Bridge makes of one config, value by value: of the named fields and sections, or of all.
+
+    ``config`` and ``options`` as for ``check``. Raises LclintError, also for a field that does not exist.
+    """
+    chosen = _options(options)
+    if isinstance(config, (str, bytes)) or hasattr(config, "__fspath__"):
+        return resolve_path(os.fsdecode(config), chosen, list(fields))
+    return _resolved(build.from_mapping(_mapping(config), chosen), None, list(fields))
+
+
+def resolve_path(path: str | None, options: Options, fields: list[str]) -> Resolved:
+    """What Bridge makes of one file, or of the overrides alone; ``-`` is standard input. Raises LclintError."""
+    if options.base is not None and options.recipe is not None:
+        raise UsageError("--base and --recipe are both given", hint="one of them says what lies below the file")
+    if path is None:
+        return _resolved(build.from_overrides(options), None, fields)
+    name = options.stdin_filename or STDIN_NAME if path == STDIN else path
+    document = documents.load(sys.stdin.buffer.read(files.CONFIG_LIMIT + 1) if path == STDIN else files.read(path), name)
+    base = None if options.base is None else documents.load(files.read(options.base), options.base)
+    run, reason = build.from_document(document, options, base)
+    if run is None:
+        raise InputError(f"not a Megatron Bridge config: {reason}", name)
+    return _resolved(run, options.base, fields)
+
+
+def _resolved(run: Run, base: str | None, fields: list[str]) -> Resolved:
+    from lclint.config.explain import explain, named
+
+    resolved = explain(run, base)
+    if fields:
+        resolved.values = named(run, resolved, fields)
+    return resolved
 
 
 def test_rules(folder: str) -> list[Any]:
@@ -239,7 +285,8 @@ def check_run(run: Run, rules: RuleSet) -> FileReport:
         undecided=undecided,
         suppressed=len(hits) - len(kept),
         text=run.document.text if run.document is not None else None,
+        recipe=run.recipe,
     )
 
 
-__all__ = ["Applied", "LclintError", "check", "check_paths", "check_run", "fix_paths", "load_rules", "test_rules"]
+__all__ = ["Applied", "LclintError", "check", "check_paths", "check_run", "fix_paths", "load_rules", "resolve", "resolve_path", "test_rules"]

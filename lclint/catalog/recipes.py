@@ -198,8 +198,9 @@ def _open(release: str) -> Recipes:
 def _find(recipes: Recipes, release: str, name: str) -> str:
     found = recipes.find(name)
     if found is None:
-        near = _near(name, sum(recipes.names(), []))
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known are the recipes of Megatron Bridge {release}, by the names of their functions"
+        full, further = recipes.names()
+        near = _near(name, [*full, *further])
+        hint = f"did you mean {', '.join(near)}?" if near else f"known are the recipes of Megatron Bridge {release}, by the names of their functions"
         raise UsageError(f"unknown recipe '{name}'", hint=hint)
     return found
 

@@ -287,6 +287,12 @@ def precision_presets(release: str) -> dict[str, dict[str, Any]]:
     return result
 
 
+def history() -> dict[str, dict[str, list[Any]]]:
+    """Fields and classes that a later release calls otherwise or has no more; see ``lclint.catalog.history``."""
+    result: dict[str, dict[str, list[Any]]] = _read(os.path.join(_DATA, "history.json"))
+    return result
+
+
 def gpus() -> dict[str, Gpu]:
     """Known GPUs by the lower-case names that users type; aliases lead to the same record (its ``key`` is the main name)."""
     result: dict[str, Gpu] | None = _derived.get(("", "gpus"))

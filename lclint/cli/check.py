@@ -19,7 +19,7 @@ STDIN = "-"
 
 
 @click.command(short_help="Find what is wrong in configs, and fix it.")
-@click.argument("paths", nargs=-1, metavar="[PATH|-]...")
+@click.argument("words", nargs=-1, metavar="[PATH|-]... [-- KEY=VALUE...]")
 @shared.config_options
 @shared.rule_options
 @click.option("--fix", is_flag=True, help="Apply the safe fixes to the files.")
@@ -40,25 +40,27 @@ STDIN = "-"
 @click.option("-v", "--verbose", is_flag=True, help="Also list what could not be decided, and what would decide it.")
 @click.option("-q", "--quiet", is_flag=True, help="Findings only: no summary.")
 @shared.colour_option
-def command(paths: tuple[str, ...], **given: Any) -> int:
-    """Check Megatron Bridge configs: override files, saved run_config.yaml files, or --set overrides alone.
+def command(words: tuple[str, ...], **given: Any) -> int:
+    """Check Megatron Bridge configs: override files, saved run_config.yaml files, or the overrides of a launch command.
 
-    PATH is a file, a directory, a glob, or - for standard input.
+    PATH is a file, a directory, a glob, or - for standard input. KEY=VALUE is a Hydra override, as behind --set; with
+    --recipe no file is needed: lclint check --recipe NAME -- model.seq_length=8192
     """
+    paths, given["words"] = shared.overrides_apart(words, given["recipe"] is not None)
     options = shared.options(given)
-    if not paths and not options.sets:
-        raise UsageError("nothing to check", hint="give a file, a directory, - for standard input, or --set KEY=VALUE")
+    if not paths and not options.sets and not options.words and options.recipe is None:
+        raise UsageError("nothing to check", hint="give a file, a directory, - for standard input, --recipe NAME, or overrides KEY=VALUE")
     if given["show_files"]:
-        return _show_files(list(paths), options)
+        return _show_files(paths, options)
     if options.diff:
-        return _diff(list(paths), options, given)
+        return _diff(paths, options, given)
     if options.fix:
-        return _fix(list(paths), options, given)
+        return _fix(paths, options, given)
     if options.unsafe_fixes:
         note("--unsafe-fixes changes nothing without --fix or --diff")
     from lclint import api
 
-    report = api.check_paths(list(paths), options)
+    report = api.check_paths(paths, options)
     _write_report(report, options, given)
     return _status(report, given["fail_on"])
 
@@ -122,6 +124,7 @@ def _note_all(applied: list[Applied]) -> None:
 
 def _write_report(report: Report, options: Options, given: dict[str, Any], fixed: str = "") -> None:
     path = given["output"]
+    _note_approximate(report)
     if given["format_"] == "json":
         from lclint.report.json_report import render
 
@@ -137,6 +140,16 @@ def _write_report(report: Report, options: Options, given: dict[str, Any], fixed
         quiet=given["quiet"],
     )
     output.write(form.render(report, fixed), path)
+
+
+def _note_approximate(report: Report) -> None:
+    """Say so where a recipe's model is known only roughly: a finding about its sizes may then be wrong."""
+    for name, release in dict.fromkeys((file.recipe, file.bridge_version) for file in report.files):
+        if name is not None:
+            from lclint.catalog import recipes
+
+            if recipes.about(release, name).approximate:
+                note(f"recipe {name}: some sizes of its model are approximate, as its published config was not at hand for the catalogue")
 
 
 def _show_files(paths: list[str], options: Options) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,7 +12,20 @@ import click
 from lclint.core.errors import UsageError
 from lclint.core.options import Options
 
+# the key of a Hydra override: what else a word can be is a path
+_OVERRIDE = re.compile(r"(?P<mark>\+\+?|~)?(?P<key>[A-Za-z_$][\w$-]*(?:\.[\w$-]+)*)(?:(?P<equals>=)|$)")
+
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+
+def _recipes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The recipes that a shell completes ``--recipe`` with."""
+    from lclint.catalog import recipes
+    from lclint.config import build
+
+    return [name for name in recipes.names(build.RELEASE) if name.startswith(incomplete)]
+
 
 _CONFIG_OPTIONS = (
     click.option("--gpu", metavar="NAME", help="GPU that the job runs on, such as h100 or gb200."),
@@ -22,6 +37,9 @@ _CONFIG_OPTIONS = (
     click.option("--env", multiple=True, metavar="NAME=VALUE", help="Environment variable of the job. Repeatable."),
     click.option("--env-complete", is_flag=True, help="The job has no environment variables but those given."),
     click.option("--base", metavar="FILE", help="Config that the checked files override."),
+    click.option(
+        "--recipe", metavar="NAME", shell_complete=_recipes, help="Published recipe that the checked files, or the overrides, start from."
+    ),
     click.option("--bridge-version", metavar="VERSION", help="Megatron Bridge release to check for, such as 0.6."),
     click.option("--te-version", metavar="VERSION", help="Transformer Engine release."),
     click.option("--torch-version", metavar="VERSION", help="PyTorch release."),
@@ -53,12 +71,33 @@ def rule_options(function: Function) -> Function:
     return _with(_RULE_OPTIONS, function)
 
 
+def overrides_apart(words: tuple[str, ...], recipe: bool) -> tuple[list[str], list[str]]:
+    """``(paths, overrides)`` of the words of a command line, wherever ``--`` stands.
+
+    A word that names a file or folder is a path. Else ``key=value`` is an override, as Hydra's words are, unless the key is no dotted
+    name or the word can only be a path that does not exist (``lr=1e-4/run.yaml``); ``~key`` is one too, and with a recipe so is a
+    dotted name alone: Hydra refuses it, and that is worth a finding.
+    """
+    paths: list[str] = []
+    overrides: list[str] = []
+    for word in words:
+        match = _OVERRIDE.match(word)
+        if match is None or os.path.lexists(word):
+            is_override = False
+        elif match["equals"]:
+            is_override = "." in match["key"] or bool(match["mark"]) or "/" not in word
+        else:
+            is_override = bool(match["mark"]) or (recipe and "." in word and not word.endswith((".yaml", ".yml")))
+        (overrides if is_override else paths).append(word)
+    return paths, overrides
+
+
 def options(given: dict[str, Any]) -> Options:
     """The ``Options`` for what click parsed. Raises UsageError for a value that can only be a slip."""
     taken: dict[str, Any] = {name: given[name] for name in Options.__slots__ if given.get(name) is not None}
     for name in ("select", "ignore", "extend_select"):
         taken[name] = [part.strip() for value in given.get(name, ()) for part in value.split(",") if part.strip()]
-    for name in ("sets", "rules"):
+    for name in ("sets", "words", "rules"):
         taken[name] = list(given.get(name, ()))
     taken["env"] = _environment(given.get("env", ()))
     if taken.get("gpu"):

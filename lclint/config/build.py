@@ -9,7 +9,7 @@ from lclint.config import values
 from lclint.config.cluster import gpu_facts
 from lclint.config.identify import identify
 from lclint.config.resolve import resolve
-from lclint.config.run import Problem, Run
+from lclint.config.run import BELOW, Problem, Run
 from lclint.core.errors import InputError, LclintError, UsageError
 from lclint.core.options import Options
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
@@ -45,15 +45,15 @@ def from_document(document: Document, options: Options, base: Document | None = 
         return None, reason
     run = _new(kind, document.path, document, options, release)
     run.complete = kind == "dump"
-    below: dict[str, Any] = {}
     if base is not None:
-        _lay_base(run, base, below, release)
+        _lay_base(run, base)
+    else:
+        _lay_recipe(run, options, document)
     fields: dict[str, Any] = {}
     data = {str(key): value for key, value in (document.data or {}).items() if key != "_target_"}
     values.flatten(data, fields)
-    run.written = below
     for name in values.overlay(run.written, fields, run.origins, "file"):
-        if base is not None:
+        if run.base is not None:
             run.problems.append(Problem("classless-section", name))
     for problem in document.problems:
         line = document.position(problem.start)[0]
@@ -73,6 +73,7 @@ def from_mapping(data: dict[str, Any], options: Options, path: str = "<config>")
         raise InputError(f"not a Megatron Bridge config: {reason}", path)
     run = _new("mapping", path, None, options, release)
     run.complete = kind == "dump"
+    _lay_recipe(run, options, None)
     fields: dict[str, Any] = {}
     values.flatten({str(key): value for key, value in data.items() if key != "_target_"}, fields)
     values.overlay(run.written, fields, run.origins, "file")
@@ -96,15 +97,47 @@ def _new(kind: str, path: str, document: Document | None, options: Options, rele
     return run
 
 
-def _lay_base(run: Run, base: Document, below: dict[str, Any], release: str) -> None:
-    kind, reason = identify(base.data, release)
+def _lay_base(run: Run, base: Document) -> None:
+    kind, reason = identify(base.data, run.release)
     if kind == "none":
         raise InputError(f"--base is not a Megatron Bridge config: {reason}", base.path)
     run.complete = run.complete or kind == "dump"
+    _lay(run, base.data, "base")
+
+
+def _lay_recipe(run: Run, options: Options, document: Document | None) -> None:
+    """Lay the recipe below that the command line names, or else the file's own ``# lclint: recipe=NAME``."""
+    name, line = options.recipe, None
+    if name is None and document is not None and "lclint:" in document.text:
+        for directive in document.directives():
+            if directive.kind == "options" and "recipe" in directive.options:
+                name, line = directive.options["recipe"], directive.line
+    if name is None:
+        return
+    try:
+        data = recipe_values(name, run.release)
+    except UsageError as error:
+        if document is None or line is None:
+            raise
+        raise InputError(error.message, document.path, line, error.hint) from None
+    run.complete = True
+    run.recipe = name
+    _lay(run, data, "recipe")
+
+
+def recipe_values(name: str, release: str) -> dict[str, Any]:
+    """The values of a published recipe, nested as in a dump. Raises UsageError for a name that none has."""
+    from lclint.catalog import recipes
+
+    return recipes.load(release, name)
+
+
+def _lay(run: Run, data: dict[Any, Any], origin: str) -> None:
     fields: dict[str, Any] = {}
-    values.flatten({str(key): value for key, value in base.data.items() if key != "_target_"}, fields)
-    values.overlay(below, fields, run.origins, "base")
-    run.base = dict(below)
+    values.flatten({str(key): value for key, value in data.items() if key != "_target_"}, fields)
+    values.overlay(run.written, fields, run.origins, origin)
+    run.base = dict(run.written)
+    run.base_origin = origin
 
 
 def _finish(run: Run, options: Options, document: Document | None) -> None:
@@ -112,7 +145,7 @@ def _finish(run: Run, options: Options, document: Document | None) -> None:
         run.given.update(gpu_facts(options.gpu))
     if document is not None:
         _read_header(run, options, document)
-    for text in options.sets:
+    for text in [*options.sets, *options.words]:
         override(run, text)
     for name, value in run.written.items():
         if name.startswith("env_vars."):
@@ -173,6 +206,9 @@ def override(run: Run, text: str) -> None:
     if operation == "+" and value.__class__ not in (dict, list) and not outside and old is not None and (old is not UNKNOWN or _never_null(run, key)):
         run.problems.append(Problem("override", key, f"Hydra refuses +{key}: the key exists already, so it is {key}=... without the plus sign"))
         return
+    if {old.__class__, value.__class__} == {dict, list}:
+        run.problems.append(Problem("override", key, f"Hydra cannot merge a list and a mapping at {key}"))
+        return
     holder, _, index = key.rpartition(".")
     items = run.written.get(holder)
     if items.__class__ is list and index.isdigit():
@@ -207,12 +243,15 @@ def _delete(run: Run, key: str, old: Any, wanted: Any) -> None:
     if old is None or old is NOT_APPLICABLE:
         run.problems.append(Problem("override", key, f"Hydra cannot delete {key}: " + ("it is null" if old is None else "the config has no such key")))
         return
-    if wanted is not None and old is not UNKNOWN and old.__class__ is not dict and wanted != old:
+    if wanted is not None and old is not UNKNOWN and wanted != old:
         run.problems.append(Problem("override", key, f"Hydra cannot delete {key}: its value is not {wanted}"))
+        return
+    if run.written.get(key.rpartition(".")[0]).__class__ is list:
+        run.problems.append(Problem("override", key, f"Hydra cannot delete {key}: it is an element of a list"))
         return
     below = [name for name in run.written if name == key or name.startswith(key + ".")]
     in_mapping = _takes_any_key(run, key.rpartition(".")[0])
-    if not in_mapping and (run.origins.get(key) == "base" or (run.kind in ("dump", "mapping") and run.complete and run.base is None)):
+    if not in_mapping and (run.origins.get(key) in BELOW or (run.kind in ("dump", "mapping") and run.complete and run.base is None)):
         run.problems.append(Problem("dropped", key, f"Hydra deletes {key}, and Bridge keeps the value that it has: set it to what it shall be"))
         return
     for name in below:
@@ -222,7 +261,7 @@ def _delete(run: Run, key: str, old: Any, wanted: Any) -> None:
         for name, value in (run.base or {}).items():
             if name == key or name.startswith(key + "."):
                 run.written[name] = value
-                run.origins[name] = "base"
+                run.origins[name] = run.base_origin
 
 
 def _new_key(run: Run, key: str, value: Any) -> str | None:
@@ -268,7 +307,8 @@ def _declared(run: Run, key: str) -> bool:
 
 
 def from_overrides(options: Options) -> Run:
-    """The run of a command line without a file: overrides over nothing that is known."""
+    """The run of a command line without a file: overrides over a recipe, or over nothing that is known."""
     run = _new("overrides", "<command line>", None, options, release_of(options.bridge_version))
+    _lay_recipe(run, options, None)
     _finish(run, options, None)
     return run

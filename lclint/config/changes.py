@@ -7,7 +7,7 @@ from typing import Any
 
 from lclint.catalog import tables
 from lclint.config.resolve import resolve
-from lclint.config.run import Run
+from lclint.config.run import BELOW, Run
 from lclint.core.states import State
 
 
@@ -25,7 +25,7 @@ def changed(
     new name, ``lists`` holds ``(append|discard|replace, field, element)``, ``env`` sets variables.
     """
     new = Run(run.kind, run.path, run.document)
-    for name in ("release", "complete", "given", "environment_complete", "base", "problems"):
+    for name in ("release", "complete", "given", "environment_complete", "base", "base_origin", "recipe", "problems"):
         setattr(new, name, getattr(run, name))
     new.environment = {**run.environment, **env}
     new.origins = dict(run.origins)
@@ -112,11 +112,11 @@ def _remove(run: Run, name: str) -> None:
     _drop_below(run, name)
     origin = run.origins.pop(name, None)
     written.pop(name, None)
-    if run.base is not None and name in run.base and origin != "base":
+    if run.base is not None and name in run.base and origin not in BELOW:
         for key, value in run.base.items():
             if key == name or key.startswith(name + "."):
                 written[key] = value
-                run.origins[key] = "base"
+                run.origins[key] = run.base_origin
     elif run.complete:
         known, value = default(run, name)
         if known and value.__class__ is not State:

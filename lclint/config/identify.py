@@ -39,18 +39,20 @@ def identify(data: Any, release: str) -> tuple[str, str]:
     if len(classes) >= 3:
         return "dump", ""
     index = tables.field_sections(release)
-    telling = common = 0
+    telling = common = strange = 0
     for name in present:
         section = data[name]
         if section.__class__ is not dict:
             continue
         for key in section:
-            if name in index.get(key, ()):
+            if name not in index.get(key, ()):
+                strange += 1
+            else:
                 if key in COMMON:
                     common += 1
                 else:
                     telling += 1
-    if classes or telling or (common >= 3 and len(present) >= 2 and len(present) == len(data)):
+    if classes or telling or (common >= 3 and common > strange and len(present) >= 2 and len(present) == len(data)):
         return "override", ""
     if len(present) == len(data) and _near_miss(data, present, index):
         return "override", ""

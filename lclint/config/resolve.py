@@ -49,5 +49,9 @@ def resolve(run: Run) -> None:
     """Fill ``run.resolved`` and ``run.changes`` from ``run.written``."""
     state = Resolution(run)
     for step in SEVERAL_MODULES_STEPS if state.class_name("model") == SEVERAL_MODULES else STEPS:
-        step(state)
+        try:
+            step(state)
+        except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError):
+            # a value of a wrong type, which is a finding of its own: what the step had not settled stays as written
+            continue
     run.resolved = state.values

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from lclint.sources.document import Document
 
 
+# origins of values that lie below the checked file
+BELOW = ("base", "recipe")
+
+
 class Problem:
     """A fault of the config's form (not of its meaning), for the catalogue rules to report.
 
@@ -42,10 +46,11 @@ class Change:
 class Run:
     """The values of one run.
 
-    ``written`` are the fields before Bridge touches them, ``resolved`` after; ``origins`` says for each field of
-    ``written`` whether it is of the file, set (an override), or base. ``complete`` is true for a full config, where an absent
-    field does not exist, and false for an override file, where it is unknown. ``given`` holds cluster, GPU and versions. ``base`` are the
-    fields below the file, ``sets`` the text of the override that gave a field its value.
+    ``written`` are the fields before Bridge touches them, ``resolved`` after; ``origins`` says for each field of ``written`` whether it
+    is of the file, set (an override), base or recipe. ``complete`` is true for a full config, where an absent field does not exist, and
+    false for an override file, where it is unknown. ``given`` holds cluster, GPU and versions. ``base`` are the fields below the file,
+    ``base_origin`` whether they are a base's or those of the published recipe ``recipe``, ``sets`` the text of the override that gave a
+    field its value.
     """
 
     __slots__ = (
@@ -63,6 +68,8 @@ class Run:
         "changes",
         "path",
         "base",
+        "base_origin",
+        "recipe",
         "sets",
     )
 
@@ -81,6 +88,8 @@ class Run:
         self.problems: list[Problem] = []
         self.changes: list[Change] = []
         self.base: dict[str, Any] | None = None
+        self.base_origin = "base"
+        self.recipe: str | None = None
         self.sets: dict[str, str] = {}
 
     def missing(self, name: str) -> Any:

@@ -148,10 +148,11 @@ class Undecided(Record):
 class FileReport(Record):
     """The result for one file. ``kind`` is dump, override, overrides (command line only) or mapping.
 
-    ``text`` is the decoded text that the places and edits refer to, None when there is no file.
+    ``text`` is the decoded text that the places and edits refer to, None when there is no file. ``recipe`` is the published recipe
+    below the file, by the name that the user gave it.
     """
 
-    __slots__ = ("path", "kind", "bridge_version", "gpu", "gpus", "findings", "undecided", "suppressed", "text")
+    __slots__ = ("path", "kind", "bridge_version", "gpu", "gpus", "findings", "undecided", "suppressed", "text", "recipe")
     path: str
     kind: str
     bridge_version: str
@@ -161,7 +162,8 @@ class FileReport(Record):
     undecided: list[Undecided]
     suppressed: int
     text: str | None
-    defaults = {"gpu": None, "gpus": None, "findings": [], "undecided": [], "suppressed": 0, "text": None}
+    recipe: str | None
+    defaults = {"gpu": None, "gpus": None, "findings": [], "undecided": [], "suppressed": 0, "text": None, "recipe": None}
 
 
 class Report(Record):

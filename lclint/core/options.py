@@ -10,12 +10,13 @@ from lclint.core.finding import Record
 class Options(Record):
     """The options of one check. What is None or empty was not given; nothing is guessed for it.
 
-    ``sets`` are Hydra override strings as typed, ``env`` the variables of the launch environment (all of them when
-    ``env_complete``), ``gpus`` and ``gpus_per_node`` counts of GPUs. ``rules`` are directories of the user's own rule
-    files; ``select``, ``ignore`` and ``extend_select`` hold rule names, codes or ``name/case``. ``fix`` writes files,
-    ``diff`` computes the same without writing, ``unsafe_fixes`` lets both take unsafe fixes. ``stdin_filename`` is the
-    name under which standard input (``-``) is reported. ``skip_unparsable`` passes over named files that are not YAML and hold no
-    Megatron field, as is done for files found in folders.
+    ``sets`` are Hydra override strings as typed, and ``words`` those that came as words of the command line, which are applied
+    after them. ``base`` is a config file that the checked files override, ``recipe`` a published recipe in its place. ``env`` the
+    variables of the launch environment (all of them when ``env_complete``), ``gpus`` and ``gpus_per_node`` counts of GPUs.
+    ``rules`` are directories of the user's own rule files; ``select``, ``ignore`` and ``extend_select`` hold rule names, codes or
+    ``name/case``. ``fix`` writes files, ``diff`` computes the same without writing, ``unsafe_fixes`` lets both take unsafe fixes.
+    ``stdin_filename`` is the name under which standard input (``-``) is reported. ``skip_unparsable`` passes over named files
+    that are not YAML and hold no Megatron field, as is done for files found in folders.
     """
 
     __slots__ = (
@@ -23,6 +24,7 @@ class Options(Record):
         "gpus",
         "gpus_per_node",
         "sets",
+        "words",
         "env",
         "env_complete",
         "base",
@@ -44,6 +46,7 @@ class Options(Record):
     gpus: int | None
     gpus_per_node: int | None
     sets: list[str]
+    words: list[str]
     env: dict[str, str]
     env_complete: bool
     base: str | None
@@ -65,6 +68,7 @@ class Options(Record):
         "gpus": None,
         "gpus_per_node": None,
         "sets": [],
+        "words": [],
         "env": {},
         "env_complete": False,
         "base": None,

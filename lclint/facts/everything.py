@@ -21,5 +21,7 @@ def load() -> None:
         pipeline,
         precision,
         recompute,
+        router,
         sequence,
+        silent,
     )

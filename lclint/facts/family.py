@@ -7,7 +7,12 @@ from typing import Any
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 from lclint.facts.registry import fact
 
-HYBRID = ("written.model.hybrid_layer_pattern", "written.model.hybrid_override_pattern", "model.is_hybrid_model", "model.experimental_attention_variant")
+HYBRID = (
+    "written.model.hybrid_layer_pattern",
+    "written.model.hybrid_override_pattern",
+    "model.is_hybrid_model",
+    "model.experimental_attention_variant",
+)
 
 
 @fact("family.hybrid", needs=HYBRID, unit="true or false", source="Megatron Core hybrid layer patterns; gated delta net as attention variant (0.19.2)", raw=True)

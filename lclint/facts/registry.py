@@ -46,7 +46,7 @@ class Fact:
         if self._compute is None:
             return UNKNOWN
         if self._raw:
-            return self._compute(g)
+            return self._guarded(g)
         values = []
         unknown = False
         for need in self.needs:
@@ -60,9 +60,12 @@ class Fact:
             values.append(value)
         if unknown:
             return UNKNOWN
+        return self._guarded(*values)
+
+    def _guarded(self, *arguments: Any) -> Any:
         try:
-            return self._compute(*values)
-        except (TypeError, ValueError, ArithmeticError):
+            return self._compute(*arguments) if self._compute is not None else UNKNOWN
+        except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError):
             # a field of a wrong type is a finding of its own
             return NOT_APPLICABLE
 

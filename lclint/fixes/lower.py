@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lclint.catalog import tables
 from lclint.config.changes import changed_list, default, section_class
-from lclint.config.run import Run, field_path
+from lclint.config.run import BELOW, Run, field_path
 from lclint.core.finding import Edit, Fix
 from lclint.sources import edits
 
@@ -32,7 +33,7 @@ def lower(run: Run, fix: Fix) -> None:
         return
     document = run.document
     if document is None:
-        fix.action = fix.action or _command_line(fix)
+        fix.action = fix.action or (_words(run, operations) if run.recipe is not None else _command_line(fix))
         return
     try:
         changes = edits.change(document, operations)
@@ -51,6 +52,23 @@ def _command_line(fix: Fix) -> str:
     return "give " + " ".join(parts) if parts else "change the config"
 
 
+def _words(run: Run, operations: list[tuple[Any, ...]]) -> str:
+    """What to add to a command line that names a recipe: the operations as words behind ``--``."""
+    words = []
+    for operation in operations:
+        key = ".".join(str(part) for part in operation[1])
+        if operation[0] != "set":
+            # only what a file says is removed, renamed or changed in place, and there is none
+            continue
+        mark = "" if key in run.written else "+" if run.written.get(key.rpartition(".")[0]).__class__ is dict else "++"
+        words.append(f"{mark}{key}={_hydra(operation[2])}")
+    return "add to the command line: -- " + " ".join(map(_shell, words)) if words else "change the recipe"
+
+
+def _shell(word: str) -> str:
+    return word if re.fullmatch(r"[\w@%+=:,./-]+", word) else "'" + word.replace("'", "'\\''") + "'"
+
+
 def _hydra(value: Any) -> str:
     if value is None:
         return "null"
@@ -58,6 +76,12 @@ def _hydra(value: Any) -> str:
         return "true" if value else "false"
     if value.__class__ is list:
         return "[" + ",".join(_hydra(item) for item in value) + "]"
+    if value.__class__ is dict:
+        if value.get("_call_") is False:
+            return str(value["_target_"])
+        return "{" + ",".join(f"{key}:{_hydra(item)}" for key, item in value.items()) + "}"
+    if value.__class__ is str and (not re.fullmatch(r"[A-Za-z_][\w./-]*", value) or value.lower() in ("null", "true", "false", "nan", "inf")):
+        return "'" + value.replace("'", "\\'") + "'"
     return str(value)
 
 
@@ -67,8 +91,8 @@ def _operations(run: Run, fix: Fix) -> list[tuple[Any, ...]]:
     sections: dict[str, dict[str, Any]] = {}
     for old, new in fix.rename.items():
         _in_file(run, old, f"rename it to {new.rpartition('.')[2]} there")
-        if run.origins.get(old) == "base":
-            raise NotHere(f"{old} is in the base: rename it to {new.rpartition('.')[2]} there")
+        if run.origins.get(old) in BELOW:
+            raise NotHere(f"{old} is in the {run.base_origin}: rename it to {new.rpartition('.')[2]} there")
         operations.append(("rename", field_path(old), new.rpartition(".")[2]))
     for field in fix.remove:
         operations += _removal(run, field)
@@ -117,10 +141,10 @@ def _removal(run: Run, field: str) -> list[tuple[Any, ...]]:
     origin = run.origins.get(field)
     if origin == "file":
         return [("remove", field_path(field))]
-    if origin == "base":
+    if origin in BELOW:
         known, value = default(run, field)
         if not known:
-            raise NotHere(f"{field} is in the base: take it out there")
+            raise NotHere(f"{field} is in the {run.base_origin}: take it out there")
         return [("set", field_path(field), value)]
     return []
 
@@ -136,7 +160,17 @@ def _whole(run: Run, section: str) -> dict[str, Any]:
 
 
 def _encoded(run: Run, field: str, value: Any) -> Any:
-    """A dtype's short name as Bridge reads it back; everything else as it is."""
-    if field.endswith("_dtype") and value.__class__ is str and value in TORCH_DTYPES:
-        return {"_call_": False, "_target_": TORCH_DTYPES[value]}
-    return value
+    """A dtype's short name as Bridge reads it back; everything else as it is.
+
+    Some fields are called a dtype and take a name all the same (``moe_router_dtype``): the field's annotation decides.
+    """
+    if value.__class__ is not str or value not in TORCH_DTYPES or not field.endswith("_dtype"):
+        return value
+    section, _, name = field.partition(".")
+    if section not in tables.sections(run.release):
+        return value
+    table = tables.section(run.release, section)
+    found = (table.fields(section_class(run, section)) or table.fields() or {}).get(name)
+    if found is not None and "dtype" not in found.kinds:
+        return value
+    return {"_call_": False, "_target_": TORCH_DTYPES[value]}

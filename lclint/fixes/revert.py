@@ -12,14 +12,14 @@ MOST_FIELDS = 12
 
 
 def take_back(run: Run, hit: Hit, trial: Trial) -> Fix | None:
-    """A fix that takes out one of the file's overrides behind the hit, else all of them; None when neither helps.
+    """A fix that takes out one of the overrides behind the hit, else all of them; None when neither helps.
 
     Only where a base says what holds then, and only for what would stop the run: anything else the user meant.
     """
     if run.base is None or hit.case.impact not in GRAVE:
         return None
     places = [] if hit.finding is None else [hit.finding.place.at, *(place.at for place in hit.finding.related)]
-    fields = [field for field in dict.fromkeys([*places, *sorted(hit.rule.fields)]) if run.origins.get(field) == "file" and field in run.base]
+    fields = [field for field in dict.fromkeys([*places, *sorted(hit.rule.fields)]) if run.origins.get(field) in ("file", "set") and field in run.base]
     if not fields or len(fields) > MOST_FIELDS:
         return None
     for chosen in [*([field] for field in fields), fields]:
@@ -31,4 +31,4 @@ def take_back(run: Run, hit: Hit, trial: Trial) -> Fix | None:
 
 def _title(run: Run, fields: list[str]) -> str:
     values = ", ".join(f"{field} {show(run.base[field])}" for field in fields if run.base is not None)
-    return f"Take the override back: the base has {values}"
+    return f"Take the override back: the {run.base_origin} has {values}"

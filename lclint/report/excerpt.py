@@ -87,12 +87,12 @@ def _elsewhere(place: Place, file: FileReport, options: Options, finding: Findin
 def _option(place: Place, options: Options) -> tuple[str, int] | None:
     """The command-line option that gave the value, and where in it the value starts."""
     if place.origin == "set":
-        for text in reversed(options.sets):
+        given = [(option, text) for option, texts in (("--set ", options.sets), ("", options.words)) for text in texts]
+        for option, text in reversed(given):
             key, equals, _ = text.partition("=")
             name = key.lstrip("+~").strip().split("@")[0]
             if name == place.at or place.at.startswith((f"{name}.", f"{name}[")):
-                start = len("--set ")
-                return f"--set {text}", start + (len(key) + 1 if equals else 0)
+                return option + text, len(option) + (len(key) + 1 if equals else 0)
     if place.origin == "env":
         name = place.at.removeprefix("env.")
         if name in options.env:
@@ -109,7 +109,7 @@ def _described(place: Place, file: FileReport, options: Options) -> str:
         "set": "--set",
         "env": "environment",
         "base": f"--base {options.base}" if options.base else "base config",
-        "recipe": f"recipe {options.recipe}" if options.recipe else "recipe",
+        "recipe": f"recipe {file.recipe}" if file.recipe else "recipe",
         "default": "Bridge's default",
     }
     return f"{place.at} ({source.get(place.origin, place.origin)})"

@@ -52,5 +52,8 @@ def test_wheels_must_be_there(tmp_path: Path) -> None:
 def test_the_harvest_gives_the_committed_bytes(tmp_path: Path) -> None:
     wheels = [Path(p) for p in os.environ["LCLINT_ORACLE_WHEELS"].split(os.pathsep)]
     harvest.harvest_release("0.6", wheels, os.environ["LCLINT_ORACLE_PYTHON"], tmp_path)
-    written = {p.name: p.read_bytes() for p in (tmp_path / "0.6").iterdir()}
-    assert written == {p.name: p.read_bytes() for p in (DATA / "0.6").iterdir()}
+    written = {p.name: p.read_bytes() for p in (tmp_path / "0.6").glob("*.json")}
+    assert written == {p.name: p.read_bytes() for p in (DATA / "0.6").glob("*.json")}
+    harvest.harvest_recipes("0.6", wheels, os.environ["LCLINT_ORACLE_PYTHON"], tmp_path)
+    written = {p.name: p.read_bytes() for p in (tmp_path / "0.6" / "recipes").iterdir()}
+    assert written == {p.name: p.read_bytes() for p in (DATA / "0.6" / "recipes").iterdir()}

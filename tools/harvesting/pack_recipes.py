@@ -74,17 +74,15 @@ class Templates:
     def file(self) -> Json:
         """The content of ``templates.json``: each over the earlier one that makes it shortest."""
         packed = [{name: self.packed(value) for name, value in values.items()} for values in self.values]
+        keys = [{name: key_of(value) for name, value in values.items()} for values in packed]
         rows = []
         for number, own in enumerate(packed):
-            choices = [[None, own, []]]
+            choices: list[list[Json]] = [[None, own, []]]
             for base in range(number):
-                differing = {name: value for name, value in own.items() if packed[base].get(name, packed) != value or self._differs(base, number, name)}
+                differing = {name: value for name, value in own.items() if keys[base].get(name) != keys[number][name]}
                 choices.append([base, differing, [name for name in packed[base] if name not in own]])
             rows.append(min(choices, key=size))
         return rows
-
-    def _differs(self, base: int, number: int, name: str) -> bool:
-        return self.keys[base].get(name) != self.keys[number][name]
 
 
 def is_object(value: Json) -> bool:
@@ -111,9 +109,9 @@ def changes(old: dict[str, Json], new: dict[str, Json]) -> dict[str, Json]:
         if name in old and key_of(old[name]) == key_of(value):
             continue
         before = old.get(name)
-        nested = isinstance(value, dict) and isinstance(before, dict) and before.get(TEMPLATE) == value.get(TEMPLATE)
-        inner = changes(before, value) if nested else value
-        found[name] = inner if nested and size(inner) < size(value) else value
+        found[name] = value
+        if isinstance(value, dict) and isinstance(before, dict) and before.get(TEMPLATE) == value.get(TEMPLATE):
+            found[name] = min(changes(before, value), value, key=size)
     return found
 
 
@@ -141,7 +139,7 @@ def full_names(raw: Json) -> dict[tuple[str, str], str]:
     groups: dict[str, list[str]] = {}
     for record in raw["recipes"]:
         groups.setdefault(record["name"], []).append(record["module"])
-    result = {}
+    result: dict[tuple[str, str], str] = {}
     for name, modules in groups.items():
         # the order in which the launcher of Bridge's repository looks: what the library exports, its H100 modules, the benchmarks
         modules.sort(key=lambda m: (raw["exported"].get(name) != [m, name], not (m.startswith(library) and ".h100." in m), m.startswith(library), m))
@@ -176,8 +174,10 @@ def write(raw: Json, configs: list[Json], out: pathlib.Path) -> dict[str, Json]:
     full = full_names(raw)
     modules = sorted({record["module"] for record in raw["recipes"]})
     classes = sorted({record["model_class"] for record in raw["recipes"]})
-    rows, families, result = {}, {}, {}
-    for record, config in zip(raw["recipes"], configs):
+    rows: dict[str, Json] = {}
+    families: dict[str, dict[str, Json]] = {}
+    result: dict[str, Json] = {}
+    for record, config in zip(raw["recipes"], configs, strict=True):
         name = full[record["module"], record["name"]]
         model, approximate = classes.index(record["model_class"]), int(record["approximate"])
         family = record["module"].split(".")[3]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from typing import Any
 
-from lclint.config.resolving.state import Resolution, both, either, more, negate, truth
+from lclint.config.resolving.state import Resolution, both, either, equal, more, negate, truth
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 
 # batches that are collated and padded at run time
@@ -51,15 +52,15 @@ def _multiple(s: Resolution) -> Any:
 
 
 def _uneven_dispatch(s: Resolution) -> None:
-    dispatcher, backend = s.get("model.moe_token_dispatcher_type"), s.get("model.moe_flex_dispatcher_backend")
-    hybridep = UNKNOWN if UNKNOWN in (dispatcher, backend) and dispatcher in ("flex", UNKNOWN) and backend in ("hybridep", UNKNOWN) else dispatcher == "flex" and backend == "hybridep"
+    hybridep = both(equal(s.get("model.moe_token_dispatcher_type"), "flex"), equal(s.get("model.moe_flex_dispatcher_backend"), "hybridep"))
     if hybridep is False:
         return
     packed = both(hybridep, either(s.get("dataset.enable_offline_packing"), s.get("dataset.enable_in_batch_packing")))
     impl = s.get("model.cuda_graph_impl")
     graphs = UNKNOWN if impl is UNKNOWN else impl not in (None, "none", NOT_APPLICABLE)
     graphs = either(graphs, either(s.get("model.enable_cuda_graph"), s.get("model.external_cuda_graph")))
-    s.when(both(packed, negate(graphs)), "model.moe_hybridep_pad_uneven_dispatch_inputs", True, "packed data under eager HybridEP (models/transformer_config.py:91)")
+    why = "packed data under eager HybridEP (models/transformer_config.py:91)"
+    s.when(both(packed, negate(graphs)), "model.moe_hybridep_pad_uneven_dispatch_inputs", True, why)
 
 
 def dataset(s: Resolution) -> None:
@@ -106,7 +107,8 @@ def _split(s: Resolution) -> None:
     s.when(no_data, "dataset.mock", True, why)
     s.when(no_data, "dataset.split", EVEN_SPLIT, why)
     if s.has("dataset.split_matrix"):
-        s.set("dataset.split_matrix", UNKNOWN if elsewhere is UNKNOWN else _matrix(s.get("dataset.split")), "the split as fractions (core datasets/blended_megatron_dataset_config.py:151)")
+        matrix = UNKNOWN if elsewhere is UNKNOWN else _matrix(s.get("dataset.split"))
+        s.set("dataset.split_matrix", matrix, "the split as fractions (core datasets/blended_megatron_dataset_config.py:151)")
 
 
 def _matrix(split: Any) -> Any:
@@ -123,6 +125,6 @@ def _matrix(split: Any) -> Any:
     bounds: list[float] = [0]
     for share in shares + [0.0] * (3 - len(shares)):
         bounds.append(bounds[-1] + share / total)
-    return [[low, high] if high > low else None for low, high in zip(bounds, bounds[1:])]
+    return [[low, high] if high > low else None for low, high in itertools.pairwise(bounds)]
 
 

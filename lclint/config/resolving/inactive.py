@@ -8,24 +8,27 @@ from lclint.core.states import NOT_APPLICABLE
 
 def switched_off(s: Resolution) -> None:
     """Fields whose master switch is off do nothing: not applicable."""
-    off: list[str] = []
     granularity = s.get("model.recompute_granularity")
     if granularity in (None, "full"):
-        off.append("model.recompute_modules")
+        _off(s, f"recompute_granularity is {granularity or 'null'}", "model.recompute_modules")
     if granularity is None:
-        off += ["model.recompute_method", "model.recompute_num_layers"]
+        _off(s, "recompute_granularity is null", "model.recompute_method", "model.recompute_num_layers")
     if s.get("model.cuda_graph_impl") == "none":
-        off += ["model.cuda_graph_modules", "model.cuda_graph_scope"]
-    if s.get("model.moe_token_dispatcher_type") in ("alltoall", "allgather"):
-        off.append("model.moe_flex_dispatcher_backend")
+        _off(s, "cuda_graph_impl is none", "model.cuda_graph_modules", "model.cuda_graph_scope")
+    dispatcher = s.get("model.moe_token_dispatcher_type")
+    if dispatcher in ("alltoall", "allgather"):
+        _off(s, f"moe_token_dispatcher_type is {dispatcher}", "model.moe_flex_dispatcher_backend")
     if s.get("model.cpu_offloading") is False:
-        off.append("model.cpu_offloading_num_layers")
+        _off(s, "cpu_offloading is false", "model.cpu_offloading_num_layers")
     if s.get("model.fine_grained_activation_offloading") is False:
-        off.append("model.offload_modules")
+        _off(s, "fine_grained_activation_offloading is false", "model.offload_modules")
     if s.get("optimizer.optimizer_cpu_offload") is False:
-        off.append("optimizer.optimizer_offload_fraction")
+        _off(s, "optimizer_cpu_offload is false", "optimizer.optimizer_offload_fraction")
     if s.run.complete and s.get("model.num_moe_experts") is None:
-        off += [name for name in s.values if name.startswith("model.moe_")]
-    for name in off:
+        _off(s, "the model has no experts", *(name for name in s.values if name.startswith("model.moe_")))
+
+
+def _off(s: Resolution, why: str, *names: str) -> None:
+    for name in names:
         if name in s.values:
-            s.values[name] = NOT_APPLICABLE
+            s.set(name, NOT_APPLICABLE, why)

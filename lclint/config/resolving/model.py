@@ -74,11 +74,11 @@ def hybrid(s: Resolution) -> None:
 
 def _with_depths(s: Resolution, pattern: str, head: str) -> str:
     depths, repeated = s.get("model.mtp_num_layers"), truth(s.get("model.mtp_use_repeated_layer"))
-    copies = depths if depths.__class__ is int else 0
+    copies = depths if depths.__class__ is int and depths <= pipeline_layout.MOST_LAYERS else 0
     if repeated is True:
         copies = max(1, copies)
     pattern = pattern.split("/")[0] + "/" + "/".join([head] * copies)
-    unknown = depths is UNKNOWN or repeated is UNKNOWN and copies < 1
+    unknown = depths is UNKNOWN or (repeated is UNKNOWN and copies < 1)
     s.set("model.hybrid_layer_pattern", UNKNOWN if unknown else pattern, "the MTP pattern is joined to it (models/hybrid/hybrid_provider.py:207)")
     if depths is None and copies:
         s.set("model.mtp_num_layers", copies, "the pattern says how many (models/hybrid/hybrid_provider.py:217)")
@@ -125,7 +125,8 @@ def parallelism(s: Resolution) -> None:
 def sizes(s: Resolution) -> None:
     """core transformer_config.py:1330-1336, 1466, 2196-2216, 2823: sizes and scales that follow from others."""
     s.default("model.ffn_hidden_size", times(4, s.get("model.hidden_size")), "4 x hidden_size (core transformer_config.py:1330)")
-    s.default("model.kv_channels", quotient(s.get("model.hidden_size"), s.get("model.num_attention_heads")), "hidden_size / heads (core transformer_config.py:1333)")
+    channels = quotient(s.get("model.hidden_size"), s.get("model.num_attention_heads"))
+    s.default("model.kv_channels", channels, "hidden_size / heads (core transformer_config.py:1333)")
     s.default("model.num_query_groups", s.get("model.num_attention_heads"), "no grouped queries (core transformer_config.py:1336)")
     why = "query-key layer scaling needs it (core transformer_config.py:1466)"
     s.when(truth(s.get("model.apply_query_key_layer_scaling")), "model.attention_softmax_in_fp32", True, why)
@@ -140,11 +141,11 @@ def sizes(s: Resolution) -> None:
 def _mup(s: Resolution) -> None:
     s.default("model.mup_base_hidden_size", s.get("model.hidden_size"), "the base model is this one (core transformer_config.py:2200)")
     hidden, base = s.get("model.hidden_size"), s.get("model.mup_base_hidden_size")
-    width = hidden / base if hidden.__class__ is int and base.__class__ is int and base > 0 else UNKNOWN
+    width: Any = hidden / base if hidden.__class__ is int and base.__class__ is int and base > 0 else UNKNOWN
     s.set("model.mup_width_mult", width, "hidden_size over mup_base_hidden_size (core transformer_config.py:2203)")
     head, channels, power = s.get("model.mup_base_head_dim"), s.get("model.kv_channels"), s.get("model.mup_attn_scale_power")
     numbers = all(value.__class__ in (int, float) and value > 0 for value in (1 if head is None else head, channels, power))
-    scale = (1.0 if head is None else head**0.5) / channels**power if numbers else UNKNOWN
+    scale = (1.0 if head is None else head**0.5) / float(channels) ** power if numbers else UNKNOWN
     s.default("model.softmax_scale", scale, "muP's attention scaling (core transformer_config.py:2210)")
     if s.get("model.mup_output_mult") == 1.0 and width != 1.0:
         s.set("model.mup_output_mult", width if width is UNKNOWN else 1.0 / width, "muP's output scaling (core transformer_config.py:2215)")
@@ -165,7 +166,8 @@ def experts(s: Resolution) -> None:
     """core transformer_config.py:1535, 1594-1662, 2314, 2362: experts, their dispatcher and router."""
     number = s.get("model.num_moe_experts")
     if number is not None and number is not NOT_APPLICABLE:
-        s.default("model.moe_ffn_hidden_size", UNKNOWN if number is UNKNOWN else s.get("model.ffn_hidden_size"), "the dense width (core transformer_config.py:1535)")
+        width = UNKNOWN if number is UNKNOWN else s.get("model.ffn_hidden_size")
+        s.default("model.moe_ffn_hidden_size", width, "the dense width (core transformer_config.py:1535)")
     if s.get("model.moe_enable_deepep") is True:
         s.set("model.moe_flex_dispatcher_backend", "deepep", "moe_enable_deepep is its old name (core transformer_config.py:1594)")
     for old in ("model.moe_deepep_num_sms", "model.moe_hybridep_num_sms"):

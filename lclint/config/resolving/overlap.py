@@ -62,7 +62,7 @@ def _model(s: Resolution, pipelined: Any, interleaved: Any) -> None:
         value = _user(s, name, chosen)
         if name == "tp_comm_overlap" and value is True:
             value = both(more(s.get("model.tensor_model_parallel_size"), 1), s.get("model.sequence_parallel"))
-        if f"model.{name}" in s.values or value is not UNKNOWN and name != "tp_comm_overlap_cfg":
+        if f"model.{name}" in s.values or (value is not UNKNOWN and name != "tp_comm_overlap_cfg"):
             s.set(f"model.{name}", value, "comm_overlap decides it (training/comm_overlap.py:422-560)")
 
 
@@ -78,7 +78,7 @@ def _gradients(s: Resolution, interleaved: Any, distributed: Any) -> None:
     for name in GRADIENT_FIELDS:
         value = _user(s, name, chosen)
         for target in ("optimizer", "ddp"):
-            if f"{target}.{name}" in s.values or value is not UNKNOWN and s.has(f"{target}.{name}"):
+            if f"{target}.{name}" in s.values or (value is not UNKNOWN and s.has(f"{target}.{name}")):
                 s.when(distributed, f"{target}.{name}", value, "comm_overlap decides it (training/comm_overlap.py:562-590)")
 
 

@@ -35,7 +35,7 @@ def mixed_precision(s: Resolution) -> None:
     for name, value in fields.items():
         for section in TARGETS:
             field = f"{section}.{name}"
-            if field in s.values or value is not UNKNOWN and s.has(field):
+            if field in s.values or (value is not UNKNOWN and s.has(field)):
                 s.set(field, value, WHY)
 
 

@@ -14,8 +14,9 @@ def tokenizer(s: Resolution) -> None:
     if s.get("tokenizer.pad_vocab_size") is True:
         s.set("tokenizer.pad_vocab_size", False, "Bridge pads the vocabulary itself (training/tokenizers/config.py:93)")
     why = f"{HUGGING_FACE[10:]} decides it (training/tokenizers/config.py:96)"
-    for field, key, inverted in (("tokenizer_hf_no_use_fast", "use_fast", True), ("tokenizer_hf_no_include_special_tokens", "include_special_tokens", True), ("trust_remote_code", "trust_remote_code", False)):
-        _keyword(s, field, HUGGING_FACE, key, inverted, why)
+    _keyword(s, "tokenizer_hf_no_use_fast", HUGGING_FACE, "use_fast", True, why)
+    _keyword(s, "tokenizer_hf_no_include_special_tokens", HUGGING_FACE, "include_special_tokens", True, why)
+    _keyword(s, "trust_remote_code", HUGGING_FACE, "trust_remote_code", False, why)
     _keyword(s, "tokenizer_sentencepiece_legacy", SENTENCE_PIECE, "legacy", False, f"{SENTENCE_PIECE[10:]} decides it (training/tokenizers/config.py:107)")
 
 

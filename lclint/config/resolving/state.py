@@ -9,7 +9,6 @@ from lclint.catalog import tables
 from lclint.config.run import Change, Run
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN, State
 
-
 COMMON_CLASSES = {"model": "megatron.bridge.models.gpt_provider.GPTModelProvider"}
 
 
@@ -38,7 +37,7 @@ class Resolution:
     def set(self, name: str, value: Any, why: str) -> None:
         """Bridge sets ``name``. Not recorded where nothing changes or the field does not exist."""
         old = self.get(name)
-        if old is NOT_APPLICABLE or old is value or (old.__class__ is not State and value.__class__ is not State and old.__class__ is value.__class__ and old == value):
+        if old is NOT_APPLICABLE or old is value or (old.__class__ is value.__class__ and old.__class__ is not State and old == value):
             return
         self.values[name] = value
         self.run.changes.append(Change(name, old, value, why))
@@ -74,6 +73,11 @@ def more(left: Any, right: Any) -> Any:
         return UNKNOWN
     numbers = left.__class__ in (int, float) and right.__class__ in (int, float)
     return left > right if numbers else False
+
+
+def equal(left: Any, right: Any) -> Any:
+    """``left == right`` for a value that may be unknown, or not be there."""
+    return UNKNOWN if left is UNKNOWN else left == right
 
 
 def truth(value: Any) -> Any:

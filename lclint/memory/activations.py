@@ -1,0 +1,223 @@
+"""What the forward pass of one microbatch keeps for the backward, by module of a layer.
+
+Every entry is a tensor that autograd or Transformer Engine saves; T is the microbatch's tokens on the rank (``tokens``: in attention and MLP,
+``residual``: in the residual stream, which sequence parallelism splits over TP), h the hidden size; two bytes an element unless it is said.
+Sources: the modules of Megatron Core 0.19.2 and Transformer Engine; the sizes were checked against the measured rows (a term that is left out
+shifts their median by 1 to 30 %).
+"""
+
+from __future__ import annotations
+
+from lclint.memory.inputs import Inputs
+from lclint.memory.schedule import Kind
+
+# component of the estimate for each module
+NORMS = ("input_norm", "mlp_norm", "dropout")
+ATTENTION = ("qkv", "qk_norm", "rope", "latent", "up_projection", "scores", "attention_output", "gate", "indexer")
+MLP = ("mlp", "shared_expert")
+EXPERTS = ("router", "expert_input", "expert_fc1", "expert_act", "combine")
+STATE_SPACE = ("mamba", "linear")
+COMPONENT = {
+    **dict.fromkeys(NORMS, "norms"),
+    **dict.fromkeys(ATTENTION, "attention"),
+    **dict.fromkeys(MLP, "mlp"),
+    **dict.fromkeys(EXPERTS, "experts"),
+    **dict.fromkeys(STATE_SPACE, "state_space"),
+}
+
+Bytes = dict[str, float]
+
+
+def unfused(m: Inputs) -> bool:
+    """Whether attention writes its scores to memory. Left to itself, Transformer Engine takes a fused kernel."""
+    return m.backend in ("unfused", "local") or (m.local and not m.mla) or m.fused_off
+
+
+def quantised(m: Inputs) -> float:
+    """Bytes of one element of a linear's saved input."""
+    if m.fp4:
+        return 0.5 + 1 / 16
+    if m.fp8:
+        return 1 + 1 / 32 if m.fp8_recipe == "mxfp8" else 1.0
+    return 2.0
+
+
+def _queries(m: Inputs) -> tuple[int, int]:
+    """Widths of queries and of keys (or values) of the whole model, the latter at least one group a rank."""
+    return m.head * m.heads, m.head * max(m.groups, m.tp)
+
+
+def attention(m: Inputs) -> Bytes:
+    """Self-attention without its norm."""
+    t, out = m.tokens, {}
+    saved = quantised(m)
+    if m.mla:
+        heads = m.heads / m.tp
+        per_head = m.qk_head + m.rope_head
+        # the latents before their norms, and after them as inputs of the up projections
+        out["latent"] = m.residual * (2 * (m.q_rank + m.kv_rank + m.rope_head) + saved * (m.q_rank + m.kv_rank))
+        # q and k in full; v is a view of the up projection where rope is not fused, a tensor of its own where it is
+        kept = 2 * per_head + (m.v_head if m.fused_rope else m.qk_head + m.v_head)
+        out["up_projection"] = 2 * t * heads * (kept + (m.v_head if unfused(m) and not m.fused_rope else 0))
+        width = m.v_head * m.heads
+        if m.dsa:
+            out["indexer"] = 2 * t * m.index_head * (m.index_heads + 1) + 4 * t * m.index_heads
+    else:
+        queries, keys = _queries(m)
+        out["qkv"] = 2 * t * (queries + 2 * keys) / m.tp
+        if m.rope and not m.fused_rope:
+            out["rope"] = 2 * t * (queries + keys) / m.tp
+        if m.qk_norm:
+            out["qk_norm"] = 2 * t * (queries + keys) / m.tp
+        if m.gate:
+            # the gate, and the output before it
+            out["gate"] = 2 * 2 * t * queries / m.tp
+        width = queries
+    if unfused(m):
+        scores = m.micro_batch * m.sequence * m.sequence * m.heads / m.tp / m.cp
+        # the softmax in two bytes, and with dropout its result (two) and mask (one)
+        out["scores"] = scores * (5 if m.attention_dropout else 2)
+        out["attention_output"] = saved * t * width / m.tp
+    else:
+        # the kernel's output is the projection's input; log-sum-exp in FP32
+        own = 2 * t * width / m.tp
+        out["attention_output"] = own + (saved * t * width / m.tp if saved < 2 else 0) + 4 * t * m.heads / m.tp
+        if m.architecture and m.architecture != 9 and saved == 2:
+            # measured on A100 and GB200: the kernel's layout differs from the projection's, so both are kept
+            out["attention_output"] += own
+    return out
+
+
+def linear_attention(m: Inputs) -> Bytes:
+    """Gated delta net: the input projection's output, the convolved q, k, v, the chunk states, and the gated norm's input and output."""
+    keys, values = m.linear_key_heads * m.linear_key, m.linear_value_heads * m.linear_value
+    t = m.tokens
+    projected = 2 * keys + 2 * values + 2 * m.linear_value_heads
+    # one state of a head for each chunk of 64 tokens
+    chunk_states = t / 64 * m.linear_value_heads * m.linear_key * m.linear_value
+    # q and k are repeated for the value heads; the kernel keeps q, k, v, its result, and w, u of the chunked form
+    repeated = 2 * m.linear_value_heads * m.linear_key
+    return {"linear": 2 * (t * (projected + 2 * keys + values + repeated + 3 * values) + chunk_states) / m.tp + quantised(m) * t * values / m.tp}
+
+
+def mamba(m: Inputs) -> Bytes:
+    """Mamba-2 with its memory-efficient kernel: the projection's output, the scan's output and the gated norm's output."""
+    inner = m.mamba_heads * m.mamba_head
+    projected = 2 * inner + 2 * m.mamba_groups * m.mamba_state + m.mamba_heads
+    return {"mamba": 2 * m.tokens * (projected + inner) / m.tp + quantised(m) * m.tokens * inner / m.tp}
+
+
+def mlp(m: Inputs, width: int, tokens: float) -> float:
+    """Output of the first linear, and of the activation as input of the second; ``width`` is what one rank has."""
+    return tokens * width * (2 * (2 if m.gated else 1) + quantised(m))
+
+
+def routed_tokens(m: Inputs) -> float:
+    """Token copies that the experts of a rank receive: top-k of each of its own where routing is even, times the imbalance."""
+    return m.residual * m.topk * m.etp * m.imbalance
+
+
+def experts(m: Inputs) -> Bytes:
+    """Router, routed and shared experts."""
+    n, routed = m.residual, routed_tokens(m)
+    inner = m.latent or m.hidden
+    saved = quantised(m)
+    width = m.expert_ffn / m.etp
+    out = {
+        # logits, probabilities, routing map and the fused kernel's copy, all FP32-sized
+        "router": 16.0 * n * m.experts + (4.0 * n * m.hidden if m.router_fp32 else 0.0),
+        "expert_input": saved * routed * inner,
+        "expert_fc1": 2 * routed * width * (2 if m.gated else 1),
+        "expert_act": saved * routed * width,
+    }
+    if m.dispatcher != "flex":
+        out["combine"] = 2 * routed * inner
+    if m.latent:
+        out["router"] += 2 * n * m.latent * 2
+    if m.shared_ffn:
+        out["shared_expert"] = mlp(m, m.shared_ffn // m.tp, m.tokens)
+    return out
+
+
+def layer(m: Inputs, kind: Kind) -> Bytes:
+    """Everything that one layer keeps without recompute or offload."""
+    mixer, feed = kind
+    h, n = m.hidden, m.residual
+    saved = quantised(m)
+    out: Bytes = {}
+    if mixer:
+        # the residual and the norm's output, which is the projection's input
+        out["input_norm"] = n * h * (2 + saved)
+        if mixer == "full":
+            out.update(attention(m))
+        else:
+            out.update(linear_attention(m) if mixer == "linear" else mamba(m))
+    if feed:
+        # the router needs the norm's output in full
+        out["mlp_norm"] = n * h * (2 + (2 if feed == "moe" else saved))
+        if feed == "moe":
+            out.update(experts(m))
+        else:
+            out["mlp"] = mlp(m, m.ffn // m.tp, m.tokens)
+    if m.hidden_dropout:
+        out["dropout"] = n * h * ((1 if mixer else 0) + (1 if feed else 0))
+    if m.adapter and m.sp and not m.adapter_regather:
+        # the adapter keeps the gathered input of the column-parallel linears it is on
+        for target, part in (("linear_qkv", "qkv"), ("linear_fc1", "mlp")):
+            if part in out and target in m.adapter_targets:
+                out[part] += 2 * m.tokens * h
+    return out
+
+
+def inputs_only(m: Inputs) -> float:
+    """What full recompute keeps of a layer: its input."""
+    return 2.0 * m.residual * m.hidden / (m.tp if m.saved_split and not m.sp else 1)
+
+
+def saved(m: Inputs, full: Bytes) -> Bytes:
+    """What selective recompute and fine-grained offload leave of a layer's tensors."""
+    out = dict(full)
+    modules = m.recompute_modules
+    if "core_attn" in modules:
+        out.pop("scores", None)
+    if "layernorm" in modules:
+        output = m.residual * m.hidden
+        for name in ("input_norm", "mlp_norm"):
+            if name in out:
+                out[name] = min(out[name], 2.0 * output)
+    if "mla_up_proj" in modules:
+        out.pop("up_projection", None)
+    if "mlp" in modules and "mlp" in out:
+        out["mlp"] = 0.0
+    if "moe_act" in modules:
+        out.pop("expert_act", None)
+    if "shared_experts" in modules:
+        out.pop("shared_expert", None)
+    if "moe" in modules:
+        for name in (*EXPERTS, "shared_expert"):
+            out.pop(name, None)
+    if "gdn_norm_out" in modules and "linear" in out:
+        out["linear"] -= quantised(m) * m.tokens * m.linear_value_heads * m.linear_value / m.tp
+    offloaded = m.offload_modules
+    if offloaded:
+        _offload(m, out, offloaded)
+    return out
+
+
+def _offload(m: Inputs, out: Bytes, modules: frozenset[str]) -> None:
+    """Rows of the listed modules go to the host once a layer is done."""
+    gone = {
+        "attn_norm": ("input_norm",),
+        "qkv_linear": ("latent",),
+        "core_attn": ("qkv", "rope", "up_projection", "scores"),
+        "attn_proj": ("attention_output",),
+        "expert_fc1": ("expert_input",),
+        "moe_act": ("expert_fc1", "expert_act"),
+        "fused_group_mlp": ("expert_input", "expert_fc1", "expert_act"),
+        "dense_mlp": ("mlp",),
+    }
+    for module in modules:
+        for name in gone.get(module, ()):
+            out.pop(name, None)
+    if "mlp_norm" in modules and "mlp_norm" in out:
+        out["mlp_norm"] = min(out["mlp_norm"], 2.0 * m.residual * m.hidden)

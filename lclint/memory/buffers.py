@@ -1,0 +1,88 @@
+"""What lies in memory beside states and activations: workspaces, communication buffers, temporaries of the backward."""
+
+from __future__ import annotations
+
+from lclint.memory.activations import routed_tokens, unfused
+from lclint.memory.inputs import Inputs
+
+MIB = 2**20
+# fitted on two measured configs with TP userbuffers
+USERBUFFERS = 12
+# fitted on the four stages of a measured DeepSeek-V3 proxy with DeepEP, with and without offload: what the backward of one MoE layer holds,
+# in tensors of the routed tokens (11.6 GiB on every stage, of which 7.1 are one microbatch more; 7.9 with offload)
+FLEX_TENSORS = 9.5
+
+
+def workspaces(m: Inputs) -> float:
+    """GEMM workspaces: cuBLAS has one for each of two handles (forward and autograd threads), Transformer Engine its own.
+
+    32 MiB on Hopper and newer, 8.125 and 4 MiB on older GPUs; ``CUBLAS_WORKSPACE_CONFIG=:4096:8`` makes it 32 MiB anywhere. Grouped GEMMs
+    have four more. Measured to the MiB.
+    """
+    modern = m.architecture == 0 or m.architecture >= 9
+    one = 32.0 * MIB if modern or m.cublas == ":4096:8" else 0.125 * MIB if m.cublas == ":16:8" else 8.125 * MIB
+    total = one * (4 if m.expert_overlap else 2)
+    engine = (32.0 if modern else 4.0) * MIB
+    if not m.local or m.experts:
+        total += engine
+    if not m.local and m.experts and m.grouped:
+        total += 4 * engine
+    return total
+
+
+def persistent(m: Inputs) -> float:
+    """Buffers that stay: the gathered sequence of the output layer, TP userbuffers, scores of attention without Transformer Engine."""
+    total = 0.0
+    if m.sp:
+        total += 2.0 * m.tokens * m.hidden
+    if m.tp_overlap:
+        total += USERBUFFERS * 2.0 * m.tokens * m.hidden
+    if m.local and not m.mla:
+        total += 2.0 * m.micro_batch * m.sequence * m.sequence * m.heads / m.tp
+    return total
+
+
+def pipeline(m: Inputs, stage: int, virtual: int) -> float:
+    """The input that a stage received and its gradient, which each chunk keeps after the step; the first stage's first chunk has none."""
+    if m.pp == 1:
+        return 0.0
+    chunks = virtual - (1 if stage == 0 else 0)
+    return 2.0 * chunks * 2 * m.residual * m.hidden
+
+
+def context_parallel(m: Inputs) -> float:
+    """Keys and values of a neighbour, double-buffered, with their gradients (p2p); q, k, v and output once more (a2a); all keys and values."""
+    if m.cp == 1:
+        return 0.0
+    keys, heads = (m.heads * (m.qk_head + m.rope_head), m.heads) if m.mla else (m.head * max(m.groups, m.tp), m.heads)
+    queries = keys if m.mla else m.head * heads
+    if m.cp_type in ("a2a", "a2a+p2p"):
+        return 2.0 * m.tokens * (2 * queries + 2 * keys) / m.tp
+    if m.cp_type in ("allgather", "all_gather"):
+        return 2.0 * m.tokens * m.cp * 2 * keys / m.tp
+    return 2.0 * 2 * m.tokens * 2 * keys / m.tp * 2
+
+
+def backward_dense(m: Inputs, width: float) -> float:
+    """Gradients while the MLP of the last layer goes backward: of its output, and of both sides of the activation."""
+    return 2.0 * m.residual * m.hidden + 2.0 * m.tokens * width * (2 if m.gated else 1)
+
+
+def backward_experts(m: Inputs) -> float:
+    """Gradients of the routed tokens while the experts of the last layer go backward."""
+    if m.dispatcher == "flex":
+        return FLEX_TENSORS * 2.0 * m.residual * m.topk * (m.latent or m.hidden)
+    inner = m.latent or m.hidden
+    return 2.0 * routed_tokens(m) * (2 * inner + m.expert_ffn / m.etp * (2 if m.gated else 1))
+
+
+def one_microbatch_late(m: Inputs) -> bool:
+    """Whether what a microbatch kept is freed one microbatch late: seen with flex dispatchers, whose streams hold on to it, over a pipeline."""
+    return bool(m.experts) and m.dispatcher == "flex" and m.pp > 1
+
+
+def attention_range(m: Inputs, layers: float) -> float:
+    """What attention would keep more if no fused kernel took it: for the upper end of the range of deterministic runs left to themselves."""
+    if unfused(m) or m.backend not in ("", "auto") or not m.deterministic or m.cp > 1:
+        return 0.0
+    return layers * m.micro_batch * m.sequence * m.sequence * m.heads / m.tp * (5 if m.attention_dropout else 2)
