@@ -47,6 +47,7 @@ checkpoint:
 logger:
   log_interval: 10
 """
+RECIPE = "llama3_70b_sft_32gpu_h100_bf16"
 CONFIG = "megatron.bridge.training.config"
 # What Bridge does not make by itself, or gives no default for.
 CHOSEN = {
@@ -128,6 +129,7 @@ def main() -> None:
             "lclint --version": [sys.executable, "-m", "lclint", "--version"],
             "lclint check override.yaml": [*lclint, str(override)],
             "lclint check run_config.yaml": [*lclint, str(saved)],
+            "lclint check --recipe NAME -- KEY=VALUE": [*lclint, "--recipe", RECIPE, "--", "model.context_parallel_size=2"],
             "lclint check --format json run_config.yaml": [*lclint, "--format", "json", str(saved)],
         }
         for command in commands.values():

@@ -129,7 +129,7 @@ def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]
             return first
 
         def recheck(text: str) -> FileReport:
-            run, _ = build.from_document(documents.from_text(text, document.path, document.loader), options, base, first.kind)
+            run, _ = build.from_document(documents.from_text(text, document.path, document.loader), options, base, first.kind, first.bridge_version)
             assert run is not None
             return check_run(run, rules)
 
@@ -154,7 +154,7 @@ def _each(paths: list[str], options: Options, work: Work) -> Report:
     if options.base is not None and options.recipe is not None:
         raise UsageError("--base and --recipe are both given", hint="one of them says what lies below the file")
     if options.recipe is not None:
-        build.recipe_values(options.recipe, build.release_of(options.bridge_version))  # a wrong name ends the run whatever the files are
+        build.recipe_values(options.recipe, build.release_of(options))  # a wrong name ends the run whatever the files are
     if options.base is not None:
         base = documents.load(files.read(options.base), options.base)
     report = Report()

@@ -26,6 +26,12 @@ After a change of ``tools/gpus.csv``::
 
     python tools/harvest.py gpus
 
+After a change of ``tools/renames.csv`` or ``tools/classes.csv``, and after every new release::
+
+    python tools/harvest.py history
+
+It says on stderr which fields and classes of older releases are gone without a row that tells what became of them.
+
 The same input gives the same bytes. Modules that could not be imported and notes of ``tools/deprecations.csv`` that fit
 no field are listed on stderr; read them, a config class may hide there.
 """
@@ -111,6 +117,16 @@ def harvest_recipes(release: str, wheels: list[pathlib.Path], python: str, out: 
         raise SystemExit(f"harvest: what was written does not give back {', '.join(wrong)}")
 
 
+def harvest_history(out: pathlib.Path) -> None:
+    """Write ``out/history.json``."""
+    sys.path.insert(1, str(TOOLS.parent))  # rows are held against the checkout's own field tables
+    from harvesting import pack_history
+
+    pack.write(out / "history.json", pack_history.read(TOOLS))
+    for name in pack_history.missing():
+        print("gone without a row:", name, file=sys.stderr)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -123,9 +139,13 @@ def main(arguments: list[str] | None = None) -> None:
         one.add_argument("--out", type=pathlib.Path, default=DATA)
     table = commands.add_parser("gpus", help="gpus.csv -> gpus.json")
     table.add_argument("--out", type=pathlib.Path, default=DATA)
+    table = commands.add_parser("history", help="renames.csv and classes.csv -> history.json")
+    table.add_argument("--out", type=pathlib.Path, default=DATA)
     options = parser.parse_args(arguments)
     if options.command == "gpus":
         pack.write(options.out / "gpus.json", gpus.read(TOOLS / "gpus.csv"))
+    elif options.command == "history":
+        harvest_history(options.out)
     elif options.command == "recipes":
         harvest_recipes(options.release, options.wheels, options.python, options.out)
     else:

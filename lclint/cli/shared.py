@@ -22,9 +22,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def _recipes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """The recipes that a shell completes ``--recipe`` with."""
     from lclint.catalog import recipes
-    from lclint.config import build
+    from lclint.config.release import NEWEST
 
-    return [name for name in recipes.names(build.RELEASE) if name.startswith(incomplete)]
+    return [name for name in recipes.names(NEWEST) if name.startswith(incomplete)]
 
 
 _CONFIG_OPTIONS = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lclint.catalog import tables
+from lclint.config import release as releases
 from lclint.config import values
 from lclint.config.cluster import gpu_facts
 from lclint.config.identify import identify
@@ -16,28 +17,16 @@ from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 from lclint.sources import hydra
 from lclint.sources.document import Document
 
-RELEASE = "0.6"
 
-
-def release_of(version: str | None) -> str:
-    """The release whose field tables serve a Bridge version such as 0.6.2.
-
-    Raises UsageError for a release that the catalogue does not have.
-    """
-    if version is None:
-        return RELEASE
-    release = ".".join(version.split(".")[:2])
-    if release not in tables.releases():
-        raise UsageError(f"no field tables for Megatron Bridge {version}", hint=f"there are tables for {', '.join(tables.releases())}")
-    return release
-
-
-def from_document(document: Document, options: Options, base: Document | None = None, kind: str | None = None) -> tuple[Run | None, str]:
+def from_document(
+    document: Document, options: Options, base: Document | None = None, kind: str | None = None, release: str | None = None
+) -> tuple[Run | None, str]:
     """The run of a config file, or None and the reason when it is not a Megatron Bridge config.
 
-    ``kind`` says what it is where its keys no longer do (a file from which a fix took the last one).
+    ``kind`` and ``release`` say what it is where its keys no longer do (a file from which a fix took the last one).
     """
-    release = release_of(options.bridge_version)
+    if release is None:
+        release = release_of(options, document.data if base is None else base.data)
     reason = ""
     if kind is None:
         kind, reason = identify(document.data, release)
@@ -50,8 +39,11 @@ def from_document(document: Document, options: Options, base: Document | None = 
     else:
         _lay_recipe(run, options, document)
     fields: dict[str, Any] = {}
-    data = {str(key): value for key, value in (document.data or {}).items() if key != "_target_"}
-    values.flatten(data, fields)
+    if kind == "megatron-args":
+        fields = _arguments(run, document.data)
+    else:
+        data = {str(key): value for key, value in (document.data or {}).items() if key != "_target_"}
+        values.flatten(data, fields)
     for name in values.overlay(run.written, fields, run.origins, "file"):
         if run.base is not None:
             run.problems.append(Problem("classless-section", name))
@@ -67,7 +59,7 @@ def from_mapping(data: dict[str, Any], options: Options, path: str = "<config>")
 
     Raises InputError when it is not a Megatron Bridge config.
     """
-    release = release_of(options.bridge_version)
+    release = release_of(options, data)
     kind, reason = identify(data, release)
     if kind == "none":
         raise InputError(f"not a Megatron Bridge config: {reason}", path)
@@ -75,10 +67,31 @@ def from_mapping(data: dict[str, Any], options: Options, path: str = "<config>")
     run.complete = kind == "dump"
     _lay_recipe(run, options, None)
     fields: dict[str, Any] = {}
-    values.flatten({str(key): value for key, value in data.items() if key != "_target_"}, fields)
+    if kind == "megatron-args":
+        fields = _arguments(run, data)
+    else:
+        values.flatten({str(key): value for key, value in data.items() if key != "_target_"}, fields)
     values.overlay(run.written, fields, run.origins, "file")
     _finish(run, options, None)
     return run
+
+
+def _arguments(run: Run, data: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a file of Megatron-LM arguments: all there are, for an absent argument has a default."""
+    from lclint.config import megatron_args
+
+    run.kind = "megatron-args"
+    run.complete = True
+    fields, environment, run.keys = megatron_args.read(data)
+    fields.update((f"env_vars.{name}", value) for name, value in environment.items())
+    return fields
+
+
+def release_of(options: Options, data: Any = None) -> str:
+    """The release that the command line names, else the one that the config fits; a recipe is of the newest. Raises UsageError."""
+    if options.bridge_version is not None:
+        return releases.named(options.bridge_version)
+    return releases.NEWEST if options.recipe is not None else releases.detect(data)
 
 
 def _new(kind: str, path: str, document: Document | None, options: Options, release: str) -> Run:
@@ -87,6 +100,7 @@ def _new(kind: str, path: str, document: Document | None, options: Options, rele
     run.environment_complete = options.env_complete
     given: dict[str, Any] = {
         "bridge.version": options.bridge_version or UNKNOWN,
+        "bridge.release": release,
         "te.version": options.te_version or UNKNOWN,
         "torch.version": options.torch_version or UNKNOWN,
         "cluster.gpus": UNKNOWN if options.gpus is None else options.gpus,
@@ -308,7 +322,7 @@ def _declared(run: Run, key: str) -> bool:
 
 def from_overrides(options: Options) -> Run:
     """The run of a command line without a file: overrides over a recipe, or over nothing that is known."""
-    run = _new("overrides", "<command line>", None, options, release_of(options.bridge_version))
+    run = _new("overrides", "<command line>", None, options, release_of(options))
     _lay_recipe(run, options, None)
     _finish(run, options, None)
     return run

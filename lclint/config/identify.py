@@ -21,16 +21,19 @@ COMMON = frozenset((
 
 
 def identify(data: Any, release: str) -> tuple[str, str]:
-    """``(kind, reason)`` of a loaded YAML file: kind is dump, override, or none with the reason.
+    """``(kind, reason)`` of a loaded YAML file: kind is dump, override, megatron-args, or none with the reason.
 
     A *dump* names its classes (``_target_``). An *override* has sections of a ConfigContainer, at least one of which holds a field
-    that is Megatron's own.
+    that is Megatron's own. *megatron-args* holds Megatron-LM's arguments under MODEL_ARGS.
     """
     if data.__class__ is not dict:
         return "none", "it is not a mapping"
     target = data.get("_target_")
     if target.__class__ is str and target.startswith("megatron.") and target.endswith("ConfigContainer"):
         return "dump", ""
+    arguments = data.get("MODEL_ARGS")
+    if arguments.__class__ is dict and any(key.__class__ is str and key.startswith("--") for key in arguments):
+        return "megatron-args", ""
     sections = tables.sections(release)
     present = [name for name in data if name in sections]
     if not present:
@@ -47,14 +50,13 @@ def identify(data: Any, release: str) -> tuple[str, str]:
         for key in section:
             if name not in index.get(key, ()):
                 strange += 1
+            elif key in COMMON:
+                common += 1
             else:
-                if key in COMMON:
-                    common += 1
-                else:
-                    telling += 1
+                telling += 1
     if classes or telling or (common >= 3 and common > strange and len(present) >= 2 and len(present) == len(data)):
         return "override", ""
-    if len(present) == len(data) and _near_miss(data, present, index):
+    if len(present) == len(data) and (_of_another_release(data, present) or _near_miss(data, present, index)):
         return "override", ""
     return "none", "its sections hold no field of a Megatron Bridge config"
 
@@ -65,6 +67,12 @@ def could_be_config(data: bytes) -> bool:
     release = tables.releases()[-1]
     sections = {name.encode() for name in tables.sections(release)}
     return bool(words & sections) and any(word.decode() in tables.field_sections(release) for word in words if word.count(b"_") >= 2)
+
+
+def _of_another_release(data: dict[str, Any], present: list[str]) -> bool:
+    """Whether a key is a field that some other release has in that section."""
+    keys = [(name, key) for name in present if data[name].__class__ is dict for key in data[name] if key not in COMMON]
+    return any(name in tables.field_sections(release).get(key, ()) for release in tables.releases() for name, key in keys)
 
 
 def _near_miss(data: dict[str, Any], present: list[str], index: dict[str, Any]) -> bool:

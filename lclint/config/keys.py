@@ -1,6 +1,6 @@
 """Holds the keys and values that were written against the field tables: unknown, misplaced, of a wrong type, deprecated.
 
-What is found are plain records for the rules of ``rules/keys``. A class that the tables do not have says nothing.
+What is found are plain records for the rules of ``rules/keys``. A class that no release has says nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 from lclint.catalog import tables
 from lclint.catalog.kinds import accepts, kind_of
 from lclint.catalog.tables import Field, Section
+from lclint.config.resolving.state import COMMON_CLASSES
 from lclint.config.run import Run
 from lclint.core.states import UNKNOWN
 
@@ -86,24 +87,30 @@ KINDS = {
 Record = dict[str, Any]
 
 
+RECORDS = ("unknown", "misplaced", "section", "type", "choice", "none_text", "deprecated", "release", "class_release")
+
+
 def check(run: Run) -> dict[str, list[Record]]:
-    """Records by kind: unknown, misplaced, section, type, choice, none_text, deprecated."""
-    found: dict[str, list[Record]] = {kind: [] for kind in ("unknown", "misplaced", "section", "type", "choice", "none_text", "deprecated")}
+    """Records by kind: those of ``RECORDS``."""
+    found: dict[str, list[Record]] = {kind: [] for kind in RECORDS}
     sections = tables.sections(run.release)
     written = run.written
     by_user = {name for name, origin in run.origins.items() if origin in ("file", "set")}
     for name in sorted({name.partition(".")[0] for name in by_user}):
         if name not in sections:
-            _unknown_section(name, list(sections), found)
+            _unknown_section(run, name, list(sections), found)
     open_sections: dict[str, Section | None] = {}
     for name in by_user:
         section_name, _, rest = name.partition(".")
-        if not rest or section_name not in sections or rest == "_target_":
+        if not rest or section_name not in sections:
             continue
         if section_name not in open_sections:
             open_sections[section_name] = _section(run, section_name)
         section = open_sections[section_name]
         if section is None:
+            continue
+        if name.endswith("._target_"):
+            _class(run, section, section_name, name, found)
             continue
         fields = _fields(run, section, name.rpartition(".")[0])
         if fields is None:
@@ -112,6 +119,11 @@ def check(run: Run) -> dict[str, list[Record]]:
         field = fields.get(key)
         if field is None:
             _unknown_key(run, section_name, name, key, fields, found)
+        elif run.kind == "dump" and not field.init and field.deprecated is not None:
+            # an old name that is a property by now: an override can set it, a saved config cannot
+            _of_another_release(run, section_name, name, key, found)
+        elif _rare(run, section, section_name, name, key) and _of_another_release(run, section_name, name, key, found):
+            continue
         elif not run.complete or run.origins[name] == "set" or run.kind == "override":
             _value(name, field, written[name], run, found)
         elif written[name].__class__ is str or field.choices is not None:
@@ -124,10 +136,7 @@ def check(run: Run) -> dict[str, list[Record]]:
 
 def _section(run: Run, name: str) -> Section | None:
     section = tables.section(run.release, name)
-    if not section.classes:
-        return None
-    target = run.written.get(f"{name}._target_")
-    return None if target.__class__ is str and target not in section.classes else section
+    return section if section.classes else None
 
 
 def _fields(run: Run, section: Section, parent: str) -> dict[str, Field] | None:
@@ -135,7 +144,12 @@ def _fields(run: Run, section: Section, parent: str) -> dict[str, Field] | None:
     target = run.written.get(f"{parent}._target_")
     below = "." in parent
     if target.__class__ is str:
-        return section.fields(target)
+        fields = section.fields(target)
+        if fields is None and target.startswith("megatron."):
+            from lclint.catalog import history
+
+            fields = section.fields(history.path_of(target, run.release))
+        return fields
     if not below:
         return section.fields()
     fields = _fields(run, section, parent.rpartition(".")[0])
@@ -146,14 +160,53 @@ def _fields(run: Run, section: Section, parent: str) -> dict[str, Field] | None:
     return section.union(known) if known else None
 
 
-def _unknown_section(name: str, sections: list[str], found: dict[str, list[Record]]) -> None:
+def _class(run: Run, section: Section, section_name: str, name: str, found: dict[str, list[Record]]) -> None:
+    target = run.written[name]
+    if target.__class__ is not str or not target.startswith("megatron.") or target in section.classes or target in section.nested:
+        return
+    parent = name.rpartition(".")[0]
+    above = None if parent == section_name else _fields(run, section, parent.rpartition(".")[0])
+    if above is not None and parent.rpartition(".")[2] not in above:
+        # what stands there has no place in this release anyway
+        return
+    from lclint.config import elsewhere
+
+    record = elsewhere.kind_of_class(run, section_name, name)
+    if record is not None:
+        found["class_release"].append(record)
+
+
+def _rare(run: Run, section: Section, section_name: str, name: str, key: str) -> bool:
+    """Whether the class is not named and the usual one does not have the field: it may be one that most classes have lost."""
+    usual = COMMON_CLASSES.get(section_name)
+    return usual is not None and name.count(".") == 1 and f"{section_name}._target_" not in run.written and key not in (section.fields(usual) or {})
+
+
+def _of_another_release(run: Run, section: str, name: str, key: str, found: dict[str, list[Record]]) -> bool:
+    """Record a key that was a field of this section in another release; whether it is one."""
+    from lclint.config import elsewhere
+
+    record = elsewhere.field(run, section, name, key)
+    if record is None:
+        return False
+    found["release"].append(record)
+    return True
+
+
+def _unknown_section(run: Run, name: str, sections: list[str], found: dict[str, list[Record]]) -> None:
+    from lclint.config import elsewhere
+
+    record = elsewhere.section(run, name)
+    if record is not None:
+        found["release"].append(record)
+        return
     close = closest(name, sections)
     if close is not None:
         found["section"].append({"path": name, "suggestion": close})
 
 
 def _unknown_key(run: Run, section: str, name: str, key: str, fields: dict[str, Field], found: dict[str, list[Record]]) -> None:
-    if key.startswith("_"):
+    if key.startswith("_") or _of_another_release(run, section, name, key, found):
         return
     parent = name.rpartition(".")[0]
     target = run.written.get(f"{parent}._target_")

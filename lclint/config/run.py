@@ -71,6 +71,7 @@ class Run:
         "base_origin",
         "recipe",
         "sets",
+        "keys",
     )
 
     def __init__(self, kind: str, path: str, document: Document | None) -> None:
@@ -91,6 +92,8 @@ class Run:
         self.base_origin = "base"
         self.recipe: str | None = None
         self.sets: dict[str, str] = {}
+        # where a field stands whose key in the file is not its name
+        self.keys: dict[str, tuple[str | int, ...]] = {}
 
     def missing(self, name: str) -> Any:
         """The value of a name that ``resolved`` does not hold."""
@@ -139,6 +142,7 @@ class Run:
         else:
             name = ".".join(str(key) for key in keys if key.__class__ is str)
             origin = "set" if name in self.sets else self.origins.get(name, "default")
+            keys = self.keys.get(name, keys)
         place = Place(at=at, origin=origin, path=self.path)
         if origin == "file" and self.document is not None:
             span = self.document.span(keys, "value") or self.document.span(keys[:-1] or keys, "value")

@@ -58,7 +58,7 @@ class Compiler:
         shared: set[str] = set()
         each = "each" in data
         where = self._condition(file, data.get("where"), ("where",), shared, False)
-        releases = self._condition(file, data.get("releases"), ("releases",), shared, False)
+        releases = self._releases(file, data.get("releases"))
         items = self._value(file, data["each"], ("each",), shared, False) if each else "None"
         every = set(shared)
         cases = []
@@ -147,6 +147,16 @@ class Compiler:
         if value is False:
             return self._function("def _(g):\n    return False\n")
         return self._compiled(file, value, where, names, each, "truth")
+
+    def _releases(self, file: rulefile.RuleFile, value: str | None) -> str:
+        """None for a rule of the newest release alone, True for one of all, else the condition on ``bridge.release``."""
+        if value is None or value == "any":
+            return repr(value == "any" or None)
+        names: set[str] = set()
+        condition = self._condition(file, value, ("releases",), names, False)
+        if names != {"bridge.release"}:
+            raise file.error("releases: it is any, or a condition on bridge.release alone", "releases")
+        return condition
 
     def _value(self, file: rulefile.RuleFile, value: str, where: tuple[str | int, ...], names: set[str], each: bool) -> str:
         return self._compiled(file, value, where, names, each, "value")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from lclint.config.release import NEWEST
 from lclint.core.finding import Finding, Undecided
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 from lclint.engine.operations import both
@@ -94,12 +95,13 @@ def evaluate(
     hits: list[Hit] = []
     # resolved and not written: a preset (mixed_precision: bf16_mixed) gives fields that nobody wrote
     known = None if facts.run.complete else facts.run.resolved
+    newest = facts.run.release == NEWEST
     for rule in rules.rules:
         if known is not None and rule.fields and rule.fields.isdisjoint(known) and not _touched(rule, known):
             continue
+        if rule.releases is not True and not (newest if rule.releases is None else _holds(rule, facts)):
+            continue
         where = True if rule.where is None else rule.where(facts)
-        if rule.releases is not None:
-            where = both(where, rule.releases(facts))
         if where is False or where is NOT_APPLICABLE:
             continue
         if rule.each is None:
@@ -117,6 +119,11 @@ def evaluate(
             finally:
                 unbind(facts, item)
     return hits
+
+
+def _holds(rule: Rule, facts: Facts) -> bool:
+    """Whether a rule with a condition on the release is one for this run's release."""
+    return callable(rule.releases) and rule.releases(facts) is True
 
 
 def _touched(rule: Rule, known: dict[str, Any]) -> bool:

@@ -15,6 +15,7 @@ GIVEN = (
     "cluster.gpus",
     "cluster.gpus_per_node",
     "bridge.version",
+    "bridge.release",
     "te.version",
     "torch.version",
     "config.kind",

@@ -31,7 +31,10 @@ class Case:
 
 
 class Rule:
-    """One rule. ``fields`` are the config fields behind everything that it reads."""
+    """One rule. ``fields`` are the config fields behind everything that it reads.
+
+    ``releases`` is None for a rule of the newest release alone, True for one of every release, else a condition on ``bridge.release``.
+    """
 
     __slots__ = ("name", "code", "title", "reason", "releases", "where", "each", "report_all", "cases", "fixes", "fields")
 
@@ -40,7 +43,7 @@ class Rule:
         self.code: str
         self.title: str
         self.reason: str
-        self.releases: Function | None
+        self.releases: Function | bool | None
         self.where: Function | None
         self.each: Function | None
         self.report_all: bool

@@ -64,6 +64,18 @@ def deprecated(g: Any) -> list[dict[str, Any]]:
     return _records(g)["deprecated"]
 
 
+@fact("keys.other_release", needs=(), unit="records: path, key, value, there, newer, new, how, note, taken, harmless", source=SOURCE, raw=True)
+def other_release(g: Any) -> list[dict[str, Any]]:
+    """Keys and sections that are of another Bridge release."""
+    return _records(g)["release"]
+
+
+@fact("keys.other_release_class", needs=(), unit="records: path, place, short, there, newer, new, new_short, how, note", source=SOURCE, raw=True)
+def other_release_class(g: Any) -> list[dict[str, Any]]:
+    """Classes that are of another Bridge release."""
+    return _records(g)["class_release"]
+
+
 @fact("keys.override", needs=(), unit="records: path, text", source="Hydra 1.3 override grammar", raw=True)
 def override(g: Any) -> list[dict[str, Any]]:
     """Overrides that Hydra refuses."""

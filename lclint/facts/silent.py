@@ -63,7 +63,7 @@ COMPUTED = {
 def _by_user(run: Any, field: str | None) -> bool:
     """Whether an override file or the command line sets the field: what a saved config holds may be left from the recipe."""
     origin = run.origins.get(field)
-    return origin == "set" or (origin == "file" and run.kind == "override")
+    return bool(origin == "set" or (origin == "file" and run.kind == "override"))
 
 
 @fact(

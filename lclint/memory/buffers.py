@@ -8,9 +8,12 @@ from lclint.memory.inputs import Inputs
 MIB = 2**20
 # fitted on two measured configs with TP userbuffers
 USERBUFFERS = 12
-# fitted on the four stages of a measured DeepSeek-V3 proxy with DeepEP, with and without offload: what the backward of one MoE layer holds,
-# in tensors of the routed tokens (11.6 GiB on every stage, of which 7.1 are one microbatch more; 7.9 with offload)
-FLEX_TENSORS = 9.5
+# what the backward of one MoE layer holds, in two-byte tensors of the routed tokens: fitted on the four stages of a measured DeepSeek-V3 proxy
+# with DeepEP (7.5 GiB without and 7.9 with offload, beside the routed tensors of one microbatch more) and found again with alltoall in five
+# published runs of 14 DeepSeek-V3 layers
+ROUTED_TENSORS = 14
+# static bytes beyond states and workspaces with a flex dispatcher: 511 to 513 MiB on each stage of the same proxy
+FLEX_RESIDENT = 512 * MIB
 
 
 def workspaces(m: Inputs) -> float:
@@ -35,6 +38,8 @@ def persistent(m: Inputs) -> float:
     total = 0.0
     if m.sp:
         total += 2.0 * m.tokens * m.hidden
+    if m.dispatcher == "flex":
+        total += FLEX_RESIDENT
     if m.tp_overlap:
         total += USERBUFFERS * 2.0 * m.tokens * m.hidden
     if m.local and not m.mla:
@@ -69,16 +74,13 @@ def backward_dense(m: Inputs, width: float) -> float:
 
 
 def backward_experts(m: Inputs) -> float:
-    """Gradients of the routed tokens while the experts of the last layer go backward."""
-    if m.dispatcher == "flex":
-        return FLEX_TENSORS * 2.0 * m.residual * m.topk * (m.latent or m.hidden)
-    inner = m.latent or m.hidden
-    return 2.0 * routed_tokens(m) * (2 * inner + m.expert_ffn / m.etp * (2 if m.gated else 1))
+    """Gradients and copies of the routed tokens while the experts of the last layer go backward."""
+    return ROUTED_TENSORS * 2.0 * routed_tokens(m) * (m.latent or m.hidden)
 
 
-def one_microbatch_late(m: Inputs) -> bool:
-    """Whether what a microbatch kept is freed one microbatch late: seen with flex dispatchers, whose streams hold on to it, over a pipeline."""
-    return bool(m.experts) and m.dispatcher == "flex" and m.pp > 1
+def late(m: Inputs) -> int:
+    """Microbatches whose routed tensors are freed late: one with flex dispatchers over a pipeline, whose streams hold on to them."""
+    return 1 if m.experts and m.dispatcher == "flex" and m.pp > 1 else 0
 
 
 def attention_range(m: Inputs, layers: float) -> float:

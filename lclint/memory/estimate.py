@@ -67,29 +67,26 @@ class Model:
         weights = parameters.stage(m, chunks, self.layers)
         state = states.states(m, weights)
         counts = schedule.alive(m, number, len(chunks))
-        if buffers.one_microbatch_late(m):
-            counts = [count + (1 if index == 0 else 0) for index, count in enumerate(counts)]
         parts = dict.fromkeys(COMPONENTS, 0.0)
         parts["weights"], parts["gradients"], parts["optimizer"] = state.weights, state.gradients, state.optimizer
-        if m.fsdp:
-            largest = max((w.total for w in self.layers.values()), default=0)
-            parts["buffers"] += states.gathered(m, largest, weights.embedding)
-        gathered = parts["buffers"]
+        largest = max((w.total for w in self.layers.values()), default=0) if m.fsdp else 0
+        parts["buffers"], whole_gradients = states.gathered(m, largest, weights.embedding)
         self._activations(chunks, counts, parts)
         parts["workspaces"] = buffers.workspaces(m)
         persistent = buffers.persistent(m)
-        parts["buffers"] += persistent
         if m.mask:
             parts["buffers"] += m.micro_batch * m.sequence * m.sequence
         ends = any(chunk.loss for chunk in chunks)
-        waiting = self._backward(chunks)
+        waiting = self._backward(chunks) + whole_gradients
         instant = "backward"
         if ends:
             at_loss = loss.logits(m)
             if at_loss >= waiting:
                 instant, parts["logits"], waiting = "forward_loss", at_loss, 0.0
             parts["norms"] += loss.final_norm(m)
+            persistent += loss.resident(m)
         parts["backward"] = waiting
+        parts["buffers"] += persistent
         received = buffers.pipeline(m, number, len(chunks))
         static = state.weights + state.gradients + state.optimizer + state.step + parts["workspaces"] + persistent + received
         peak = sum(parts.values())
@@ -102,7 +99,6 @@ class Model:
             peak = static
         else:
             first = max(static, peak - state.moments)
-        del gathered
         low, high = self._range(parts, peak, sum(chunk.layers for chunk in chunks))
         return Stage(
             stage=number,
@@ -118,7 +114,8 @@ class Model:
 
     def _activations(self, chunks: list[Chunk], counts: list[int], parts: dict[str, float]) -> None:
         m = self.m
-        for chunk, count in zip(chunks, counts, strict=True):
+        late = buffers.late(m)
+        for index, (chunk, count) in enumerate(zip(chunks, counts, strict=True)):
             blocks = _blocks(m, chunk.layers)
             for kind, number in chunk.kinds.items():
                 kept = self.keep(kind)
@@ -129,7 +126,8 @@ class Model:
                         parts[COMPONENT[name]] += count * share * blocks[1] * size
                     continue
                 for name, size in kept.saved.items():
-                    parts[COMPONENT[name]] += count * number * size
+                    held = count + (late if index == 0 and name in activations.EXPERTS else 0)
+                    parts[COMPONENT[name]] += held * number * size
             if chunk.embedding and m.hidden_dropout:
                 parts["norms"] += count * m.residual * m.hidden
             if chunk.embedding and m.pp == 1:
@@ -137,6 +135,7 @@ class Model:
             if chunk.mtp and m.mtp:
                 layers = [kept.saved for kept in self.mtp_kept]
                 parts["mtp"] += loss.mtp(m, layers)
+                parts["mtp"] += late * m.mtp * sum(layer.get(name, 0.0) for layer in layers for name in activations.EXPERTS)
         if m.offload_layers:
             self._offload(chunks, parts)
 

@@ -238,11 +238,15 @@ class Inputs:
         self.instances = r.number("ddp.num_distributed_optimizer_instances", 1)
         self.optimizer = r.text("optimizer.optimizer", "adam")
         self.muon = "muon" in self.optimizer
-        self.layer_wise = self.optimizer.startswith("dist_") or r.flag("optimizer.use_layer_wise_distributed_optimizer")
+        self.layer_wise = self.muon and (
+            self.distributed or self.optimizer.startswith("dist_") or r.flag("optimizer.use_layer_wise_distributed_optimizer")
+        )
         self.precision_aware = r.flag("optimizer.use_precision_aware_optimizer")
         self.moments = tuple(_width(r.text(f"optimizer.{name}", "fp32")) for name in ("exp_avg_dtype", "exp_avg_sq_dtype"))
         self.main_width = _width(r.text("optimizer.main_params_dtype", "fp32"))
         self.main_gradients = _width(r.text("optimizer.main_grads_dtype", "fp32"))
+        recipe = r.value("optimizer.fp8_recipe", None)
+        self.decoupled = self.precision_aware and (self.main_width != 4 or recipe in (None, "delayed") or r.flag("optimizer.optimizer_cpu_offload"))
         self.remainders = r.flag("optimizer.store_param_remainders", True)
         self.offloaded = 0.0
         if r.flag("optimizer.optimizer_cpu_offload"):

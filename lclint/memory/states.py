@@ -64,16 +64,18 @@ def weight_bytes(m: Inputs) -> tuple[float, float]:
 
 
 def per_parameter(m: Inputs) -> tuple[float, float, float]:
-    """Bytes of optimizer state of one element before it is sharded: main weight, moments, gradient copy of the step."""
+    """Bytes of optimizer state of one element before it is sharded: main weight, moments, gradient copy of the step.
+
+    The precision-aware optimizer works on the model's weights themselves only without a recipe of FP8 (optimizer_config.py:403, 0.19.2);
+    Bridge's bf16 presets name the tensorwise one, so that its main weights are FP32 tensors of their own.
+    """
     if not m.half:
         return 0.0, float(sum(m.moments)) if m.precision_aware else 8.0, 0.0
-    if m.precision_aware:
-        main = m.main_width
-        if main == 4 and m.remainders and m.half == "bf16" and not m.fp8_params and not m.fp4_params:
-            # the upper half of the FP32 main weight is the bf16 weight itself; FusedAdam stores the rest
-            main = 2
+    if m.decoupled:
+        # the upper half of an FP32 main weight is the bf16 weight itself; FusedAdam stores the other half
+        main = 2 if m.remainders and m.half == "bf16" else m.main_width
         return float(main), float(sum(m.moments)), 0.0
-    return 4.0, 8.0, 4.0 if m.gradients == 2 else 0.0
+    return 4.0, float(sum(m.moments)) if m.precision_aware else 8.0, 4.0 if m.gradients == 2 else 0.0
 
 
 def states(m: Inputs, w: Weights) -> States:
@@ -119,9 +121,12 @@ def _muon(m: Inputs, w: Weights, s: States, main: float, copy: float) -> None:
     others = w.embedding + w.vectors
     dense_matrices = w.dense - others
     dense, expert = (max(1, m.dp * m.cp), m.edp) if m.layer_wise else (1, 1)
-    s.moments = 4.0 * (dense_matrices / dense + w.expert / expert) + 8.0 * others / dense
-    s.optimizer = s.moments + main * (dense_matrices / dense + w.expert / expert + others / dense)
-    s.step = copy * (dense_matrices / dense + w.expert / expert + others / dense)
+    # the rank that is dealt an embedding table has all of its state
+    owned = max(others / dense, min(w.embedding, m.vocabulary // m.tp * m.hidden))
+    matrices = dense_matrices / dense + w.expert / expert
+    s.moments = 4.0 * matrices + 8.0 * owned
+    s.optimizer = s.moments + main * (matrices + owned)
+    s.step = copy * (matrices + owned)
 
 
 def _fully_sharded(m: Inputs, w: Weights, s: States, dense: int, expert: int) -> None:
@@ -136,10 +141,11 @@ def _fully_sharded(m: Inputs, w: Weights, s: States, dense: int, expert: int) ->
         s.step = 0.0
 
 
-def gathered(m: Inputs, layer_weights: int, embedding: int) -> float:
-    """Whole weights and gradients that FSDP holds while it works on a layer (double-buffered)."""
+def gathered(m: Inputs, layer_weights: int, embedding: int) -> tuple[float, float]:
+    """Whole weights that FSDP holds while it works on a layer (double-buffered), and whole gradients in the backward."""
     if m.fsdp not in ("optim_grads_params", "torch"):
-        return 0.0
+        return 0.0, 0.0
     linear, _ = weight_bytes(m)
     width = linear if m.fp8_params or m.fp4_params else 2.0 if m.half else 4.0
-    return max(layer_weights * (FSDP_WEIGHT_LAYERS * width + FSDP_GRADIENT_LAYERS * m.gradients), embedding * (width + m.gradients))
+    weights = max(layer_weights * FSDP_WEIGHT_LAYERS * width, embedding * width)
+    return weights, float(FSDP_GRADIENT_LAYERS * m.gradients * layer_weights)

@@ -69,14 +69,17 @@ def test_not_applicable_is_neither_found_nor_undecided(ruleset: Make, report_of:
     assert (report.findings, report.undecided) == ([], [])
 
 
-def test_releases(ruleset: Make, report_of: Make) -> None:
-    rules = ruleset({"releases": "at_least(bridge.version, '0.5')", "cases": [{"when": "model.num_layers > 3"}]})
+@pytest.mark.parametrize(
+    ("releases", "expected"),
+    [(None, (1, 0, 0)), ("any", (1, 1, 1)), ("at_least(bridge.release, '0.5')", (1, 1, 0)), ("bridge.release == '0.3'", (0, 0, 1))],
+)
+def test_releases(ruleset: Make, report_of: Make, releases: str | None, expected: tuple[int, ...]) -> None:
+    rule: dict[str, Any] = {"cases": [{"when": "model.num_layers > 3"}]}
+    rules = ruleset(rule if releases is None else rule | {"releases": releases})
     text = "model: {num_layers: 8, moe_router_topk: 2}"
-    assert len(report_of(rules, text, bridge_version="0.6.2").findings) == 1
-    assert len(report_of(rules, text, bridge_version="0.4.0").findings) == 0
-    report = report_of(rules, text)
-    assert report.findings == []
-    assert [entry.needs for entry in report.undecided] == [["--bridge-version"]]
+    versions = ("0.6.2", "0.5.1", "0.3")
+    assert tuple(len(report_of(rules, text, bridge_version=version).findings) for version in versions) == expected
+    assert len(report_of(rules, text).findings) == expected[0]
 
 
 EACH = {"each": "model.recompute_modules", "cases": [{"when": "startswith(item, 'm')", "at": "model.recompute_modules[{index}]", "message": "{item} at {index}"}]}

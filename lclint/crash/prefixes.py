@@ -1,0 +1,113 @@
+"""What launchers, loggers and log viewers put in front of a line: taken off, and kept as facts.
+
+torchrun (``[rank3]:``, ``[default3]:``), srun --label, OpenMPI, Ray, NeMo-Run, slime, c10 and Python logging, pytest, viewers' time stamps
+and line numbers come in any order and number.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lclint.core.finding import Record
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+
+_PREFIX = re.compile(
+    r"""
+      (?P<rank>\[rank(?P<rank_n>\d{1,6})\]:[ ]?)
+    | (?P<default>\[(?:default|[A-Za-z_]{3,20})(?P<default_n>\d{1,4})\]:[ ]?)
+    | (?P<mpi>\[\d+,(?P<mpi_n>\d+)\]<std(?:err|out)>:[ ]?)
+    | (?P<srun>[ ]{0,5}(?P<srun_n>\d{1,5}):[ ](?!\d+:))
+    | (?P<ray>\((?P<actor>[A-Za-z_][\w.]*)(?:[ ]pid=(?P<pid>\d+))?(?:,[ ]ip=(?P<ip>[\w.:-]+))?\)[ ]?)
+    | (?P<c10>\[(?P<c10_level>[EWIF])\d{3,4}[ ]\d\d:\d\d:\d\d\.\d+[ ][\w.]+:\d+\][ ]?)
+    | (?P<glog>(?P<glog_level>[EWIF])\d{4}[ ]\d\d:\d\d:\d\d(?:\.\d+)?[ ]+\d+[ ][\w./-]+:\d+\][ ]?)
+    | (?P<group>\[(?:PG[ ][^\]]*|Rank[ ]\d+)\][ ]?(?!\())
+    | (?P<slime>\[\d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d\][ ](?=[\w.]+\.py:\d+[ ]-[ ]))
+    | (?P<module>[\w.]+\.py:\d+[ ]-[ ])
+    | (?P<stamp>[ ]?\[?(?P<time>20\d\d-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)Z?\]?(?:[ ]+|:[ ]|Z[ ]|$)(?![ ]*iteration\b))
+    | (?P<viewer>\[\d{4,9}\][ ])
+    | (?P<nemo>[A-Za-z][\w.-]{0,60}/\d{1,5}[ ])
+    | (?P<pytest>E[ ]{4,})
+    | (?P<logging>(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]+:[ ]?)
+    | (?P<pod>[a-z0-9][a-z0-9-]{2,60}[ ]+\|[ ])
+    """,
+    re.VERBOSE,
+)
+_LEVELS = {"W": "WARNING", "E": "ERROR", "F": "CRITICAL", "I": "INFO"}
+_RAY_REPEAT = re.compile(r" ?\[repeated \d+x across cluster\].*$")
+
+
+class Origin(Record):
+    """Where a line comes from. ``rank`` is the global rank, ``local`` the local one; None where no prefix says so."""
+
+    __slots__ = ("rank", "local", "task", "actor", "pid", "host", "time", "level", "plain")
+    rank: int | None
+    local: int | None
+    task: int | None
+    actor: str | None
+    pid: int | None
+    host: str | None
+    time: str | None
+    level: str | None
+    plain: bool
+    defaults = {"rank": None, "local": None, "task": None, "actor": None, "pid": None, "host": None, "time": None, "level": None, "plain": True}
+
+    def key(self) -> tuple[object, ...]:
+        """What keeps the interleaved lines of several processes apart."""
+        if self.rank is not None:
+            return ("rank", self.rank)
+        if self.task is not None:
+            return ("rank", self.task)
+        if self.pid is not None:
+            return ("pid", self.pid, self.host)
+        if self.local is not None:
+            return ("local", self.local)
+        return ("",)
+
+
+def clean(text: str) -> str:
+    """Text without escape sequences and NUL bytes."""
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    return text.replace("\0", "") if "\0" in text else text
+
+
+def strip(text: str) -> tuple[Origin, str]:
+    """The origin that a line's prefixes give, and the line without them. Indentation behind the prefixes is kept."""
+    origin = Origin()
+    for _ in range(8):
+        match = _PREFIX.match(text)
+        if match is None or not match.end():
+            break
+        kind = match.lastgroup
+        if match["rank"]:
+            origin.rank = int(match["rank_n"])
+        elif match["default"]:
+            origin.local = int(match["default_n"])
+        elif match["mpi"]:
+            origin.task = int(match["mpi_n"])
+        elif match["srun"]:
+            if origin.task is not None or origin.rank is not None:
+                break
+            origin.task = int(match["srun_n"])
+        elif match["ray"]:
+            if match["pid"] is None and match["actor"] not in ("raylet", "autoscaler", "gcs_server"):
+                break
+            origin.actor = match["actor"]
+            origin.pid = int(match["pid"]) if match["pid"] else None
+            origin.host = match["ip"]
+        elif match["c10"]:
+            origin.level = _LEVELS[match["c10_level"]]
+        elif match["glog"]:
+            origin.level = _LEVELS[match["glog_level"]]
+        elif match["logging"]:
+            origin.level = match["level"]
+        elif match["stamp"]:
+            origin.time = match["time"]
+        elif match["nemo"] and not kind:
+            break
+        origin.plain = False
+        text = text[match.end() :]
+    if origin.actor is not None and "across cluster]" in text:
+        text = _RAY_REPEAT.sub("", text)
+    return origin, text

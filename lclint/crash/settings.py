@@ -1,0 +1,310 @@
+"""The configuration that a log prints, by Bridge's field names.
+
+Five forms: Megatron's dump of its arguments (also a part of it), Bridge's YAML dump of 2025, Bridge's newer summary of values that are not
+Megatron Core's defaults, the dict that verl prints, and the command that launched the job. Dumps come from one process; lines of others
+between theirs are passed over.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from lclint.catalog import tables
+
+RELEASE = "0.6"
+LONGEST_DUMP = 4000
+
+_ROW = re.compile(r"^ {2}([a-z][a-z0-9_]*) \.{2,} ?(.*)$")
+# a name of 48 characters or more has no dots
+_LONG_ROW = re.compile(r"^ {2}([a-z][a-z0-9_]{40,}) {1,2}(\S.*)$")
+_ARGUMENTS = re.compile(r"^-{6,} ?[\w -]*arguments ?-{6,}$")
+_END_ARGUMENTS = re.compile(r"^-{6,} end of [\w -]*arguments")
+_SUMMARY = "Configuration Summary (Non-Default Values"
+_SUMMARY_SECTION = re.compile(r"^\[(\w+)\](?: Non-default values \(vs .*\))?:\s*$")
+_SUMMARY_ROW = re.compile(r"^ {2}(\w+): (.*?)(?:  \(Mcore default: .*\))?$")
+_SECTION = re.compile(r"^([a-z][a-z_]*):(?: (null|\S.*))?$")
+_YAML_LINE = re.compile(r"^(?: {2,}[-\w.]+:(?: .*)?| *- .*|[a-z_]+:(?: .*)?| {2,}\S.*)$")
+_DICT = re.compile(r"\{'[a-z_]+': .*'(?:num_layers|hidden_size|tensor_model_parallel_size)': .*\}", re.DOTALL)
+_NAMESPACE = re.compile(r"\bNamespace\((.{200,})\)", re.DOTALL)
+_FLAG = re.compile(r"(?<!\S)--([a-z][a-z0-9-]+)(?:[= ]([^\s-]\S*|-\d\S*))?")
+_OVERRIDE = re.compile(r"(?<!\S)\+{0,2}([a-z_]+\.[a-z_][a-z0-9_.]*)=(\S+)")
+_LAUNCH = re.compile(r"\b(?:torchrun|python3?|srun|torch\.distributed)\b.*\.py\b")
+_OPAQUE = re.compile(r"<[^<>]*>")
+_DTYPE = re.compile(r"\btorch\.(\w+)\b(?![\w(.])")
+_DTYPES = {"bfloat16": "bf16", "float32": "fp32", "float16": "fp16"}
+
+# Megatron's arguments that Bridge calls otherwise
+_OTHER_NAMES = {
+    "num_experts": "model.num_moe_experts",
+    "swiglu": "model.gated_linear_unit",
+    "group_query_attention": None,
+    "recompute_activations": None,
+    "optimizer": "optimizer.optimizer",
+    "num_workers": "dataset.num_workers",
+    "seed": "rng.seed",
+    "distributed_timeout_minutes": "dist.distributed_timeout_minutes",
+    "data_path": "dataset.data_path",
+    "eval_iters": "validation.eval_iters",
+    "eval_interval": "validation.eval_interval",
+    "create_attention_mask_in_dataloader": "dataset.create_attention_mask",
+    "lr_warmup_iters": "scheduler.lr_warmup_iters",
+    "padded_vocab_size": None,
+    "params_dtype": "model.params_dtype",
+    "fp16": "model.fp16",
+    "moe_token_drop_policy": "model.moe_token_drop_policy",
+}
+_ORDER = ("model", "train", "ddp", "optimizer", "checkpoint", "validation", "scheduler", "logger", "dataset", "rng", "dist")
+# a field that Bridge keeps in two sections and makes equal
+_TWICE = {"use_distributed_optimizer": ("ddp", "optimizer"), "bf16": ("model", "optimizer")}
+# what Megatron Core's config classes hold where nobody says otherwise: for a summary that prints only what differs
+CORE_DEFAULTS: dict[str, Any] = {
+    "model.tensor_model_parallel_size": 1,
+    "model.pipeline_model_parallel_size": 1,
+    "model.virtual_pipeline_model_parallel_size": None,
+    "model.context_parallel_size": 1,
+    "model.expert_model_parallel_size": 1,
+    "model.sequence_parallel": False,
+    "model.recompute_granularity": None,
+    "model.recompute_method": None,
+    "model.recompute_num_layers": None,
+    "model.cuda_graph_impl": "none",
+    "model.num_moe_experts": None,
+    "model.cpu_offloading": False,
+    "model.moe_aux_loss_coeff": 0.0,
+    "model.cross_entropy_loss_fusion": False,
+    "optimizer.use_precision_aware_optimizer": False,
+    "optimizer.optimizer_cpu_offload": False,
+    "ddp.use_distributed_optimizer": False,
+    "ddp.grad_reduce_in_fp32": False,
+}
+
+
+def fields_of(argument: str) -> list[str]:
+    """The fields of Bridge that one of Megatron's arguments is; [] for one that Bridge does not have."""
+    if argument in _OTHER_NAMES:
+        field = _OTHER_NAMES[argument]
+        return [] if field is None else [field]
+    sections = tables.field_sections(RELEASE).get(argument, ())
+    if argument in _TWICE:
+        return [f"{section}.{argument}" for section in _TWICE[argument]]
+    for section in _ORDER:
+        if section in sections:
+            return [f"{section}.{argument}"]
+    return []
+
+
+def value_of(text: str) -> Any:
+    """A value as Python, YAML or Megatron print it: numbers, booleans, None, lists; what is neither is text."""
+    text = text.strip()
+    if text in ("None", "null", "~"):
+        return None
+    if text in ("True", "true"):
+        return True
+    if text in ("False", "false"):
+        return False
+    dtype = _DTYPE.fullmatch(text)
+    if dtype is not None:
+        return _DTYPES.get(dtype[1], dtype[1])
+    if len(text) > 20_000:
+        return text
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return value if isinstance(value, (bool, int, float, str, list)) else list(value) if isinstance(value, tuple) else text
+
+
+class Settings:
+    """Collects what a log prints of its configuration. ``values`` by field, ``lines`` the line of each, ``defaults_known`` after a summary."""
+
+    __slots__ = ("values", "lines", "defaults_known", "world_size", "_mode", "_section", "_yaml", "_misses", "_rows", "_weak")
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.lines: dict[str, int] = {}
+        self.defaults_known = False
+        self.world_size: int | None = None
+        self._mode = ""
+        self._section = ""
+        self._yaml: list[str] = []
+        self._misses = 0
+        self._rows = 0
+        self._weak: set[str] = set()
+
+    def feed(self, text: str, line: int) -> None:
+        """Take one record, its prefixes off and its indentation kept."""
+        text = text.rstrip()
+        if self._mode:
+            if getattr(self, "_in_" + self._mode)(text, line):
+                return
+            self.close()
+        if text.startswith("  ") and (row := _ROW.match(text)) is not None:
+            self._argument(row[1], row[2], line)
+        elif text.startswith("---") and _ARGUMENTS.match(text) and "end of" not in text:
+            self._start("arguments")
+        elif _SUMMARY in text:
+            self._start("summary")
+            self.defaults_known = True
+        elif (match := _SECTION.match(text)) is not None and match[1] in tables.sections(RELEASE) and not self._has_dump():
+            self._start("yaml")
+            self._yaml.append(text)
+        elif "{'" in text and len(text) < 100_000 and (found := _DICT.search(text)) is not None:
+            self._dict(found[0], line)
+        elif "Namespace(" in text and len(text) < 100_000 and (found := _NAMESPACE.search(text)) is not None:
+            self._namespace(found[1], line)
+        elif ".py" in text and ("--" in text or "=" in text) and _LAUNCH.search(text):
+            self._command(text, line)
+
+    def close(self) -> None:
+        """The dump that is open has come to its end."""
+        if self._mode == "yaml":
+            self._read_yaml()
+        self._mode = ""
+        self._yaml = []
+        self._misses = 0
+        self._rows = 0
+
+    def layout(self, found: dict[str, int], line: int) -> None:
+        """What Megatron's line about world size and parallel sizes says."""
+        self.world_size = found.get("world", self.world_size)
+        for name, field in (("tp", "tensor"), ("pp", "pipeline"), ("cp", "context")):
+            if name in found:
+                key = f"model.{field}_{'parallel' if name == 'cp' else 'model_parallel'}_size"
+                if key not in self.values:
+                    self._put(key, found[name], line)
+
+    def _has_dump(self) -> bool:
+        return len(self.values) - len(self._weak) > 10
+
+    def _start(self, mode: str) -> None:
+        self._mode = mode
+        self._section = ""
+
+    def _put(self, field: str, value: Any, line: int, weak: bool = False) -> None:
+        if weak and field in self.values and field not in self._weak:
+            return
+        if weak:
+            self._weak.add(field)
+        else:
+            self._weak.discard(field)
+        if field not in self.values or not weak:
+            self.values[field] = value
+            self.lines[field] = line
+
+    def _argument(self, name: str, text: str, line: int, weak: bool = False) -> None:
+        value = value_of(text)
+        if name == "world_size" and isinstance(value, int):
+            self.world_size = value
+        for field in fields_of(name):
+            self._put(field, value, line, weak)
+
+    def _in_arguments(self, text: str, line: int) -> bool:
+        self._rows += 1
+        if _END_ARGUMENTS.match(text) or self._rows > LONGEST_DUMP:
+            self.close()
+            return True
+        row = _ROW.match(text) or _LONG_ROW.match(text)
+        if row is not None:
+            self._misses = 0
+            self._argument(row[1], row[2], line)
+            return True
+        self._misses += 1
+        # lines of other processes between the rows
+        return self._misses < 200 and not text.startswith("Traceback")
+
+    def _in_summary(self, text: str, line: int) -> bool:
+        section = _SUMMARY_SECTION.match(text)
+        if section is not None:
+            self._section = section[1]
+            self._misses = 0
+            return True
+        if not text or text.startswith(("===", "---", "Configuration Summary", "Other Configuration")):
+            if text.startswith("===") and self._section and self._rows:
+                self.close()
+            return True
+        row = _SUMMARY_ROW.match(text) if self._section else None
+        if row is not None:
+            self._rows += 1
+            self._misses = 0
+            self._put(f"{self._section}.{row[1]}", value_of(row[2]), line)
+            return True
+        self._misses += 1
+        return self._misses < 200 and not text.startswith("Traceback")
+
+    def _in_yaml(self, text: str, line: int) -> bool:
+        if text.startswith("------") or len(self._yaml) > LONGEST_DUMP:
+            self.close()
+            return True
+        if _YAML_LINE.match(text) or not text:
+            self._misses = 0
+            self._yaml.append(text)
+            return True
+        self._misses += 1
+        return self._misses < 5 and not text.startswith(("Traceback", "[", ">"))
+
+    def _read_yaml(self) -> None:
+        """A YAML dump, if it is one of Bridge: read as YAML when it parses, else line by line."""
+        text = "\n".join(self._yaml) + "\n"
+        if "_target_: megatron" not in text and sum(line.partition(":")[0] in tables.sections(RELEASE) for line in self._yaml) < 3:
+            return
+        from lclint.config import values
+        from lclint.core.errors import LclintError
+        from lclint.core.states import State
+        from lclint.sources import document
+
+        fields: dict[str, Any] = {}
+        try:
+            data = document.load(text.encode(), "log", "safe_load").data
+            if isinstance(data, dict):
+                values.flatten({str(key): value for key, value in data.items() if str(key) in tables.sections(RELEASE)}, fields)
+        except LclintError:
+            fields = _by_indentation(self._yaml)
+        for name, value in fields.items():
+            if "." in name and "_target_" not in name and not isinstance(value, (dict, State)):
+                self._put(name, value, 0)
+
+    def _dict(self, text: str, line: int) -> None:
+        text = _DTYPE.sub(lambda match: repr(_DTYPES.get(match[1], match[1])), _OPAQUE.sub("None", text))
+        pairs: dict[Any, Any]
+        try:
+            pairs = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            pairs = {name: value_of(value) for name, value in re.findall(r"'([a-z_]\w*)': ('[^']*'|\[[^\]]*\]|[^,{}]+)", text)}
+        if isinstance(pairs, dict):
+            known = tables.field_sections(RELEASE)
+            for name, value in pairs.items():
+                if isinstance(name, str) and not isinstance(value, dict) and "model" in known.get(name, ()):
+                    self._put(f"model.{name}", value, line)
+
+    def _namespace(self, text: str, line: int) -> None:
+        for name, value in re.findall(r"\b([a-z_]\w*)=('[^']*'|\[[^\]]*\]|[^,()]+)(?=, |$)", text):
+            self._argument(name, value, line)
+
+    def _command(self, text: str, line: int) -> None:
+        for name, value in _FLAG.findall(text):
+            self._argument(name.replace("-", "_"), value or "True", line, weak=True)
+        sections = tables.sections(RELEASE)
+        for name, value in _OVERRIDE.findall(text):
+            if name.partition(".")[0] in sections:
+                self._put(name, value_of(value), line, weak=True)
+
+
+def _by_indentation(lines: list[str]) -> dict[str, Any]:
+    """Scalars of a YAML text that does not parse as a whole, by their indentation."""
+    fields: dict[str, Any] = {}
+    stack: list[tuple[int, str]] = []
+    for line in lines:
+        match = re.match(r"^( *)([\w.-]+):(?: (.*))?$", line)
+        if match is None:
+            continue
+        depth = len(match[1])
+        while stack and stack[-1][0] >= depth:
+            stack.pop()
+        name = ".".join([*(part for _, part in stack), match[2]])
+        if match[3] is None:
+            stack.append((depth, match[2]))
+        else:
+            fields[name] = value_of(match[3])
+    return fields
