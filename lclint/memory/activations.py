@@ -130,8 +130,8 @@ def experts(m: Inputs) -> Bytes:
         "expert_fc1": 2 * routed * width * (2 if m.gated else 1),
         "expert_act": saved * routed * width,
     }
-    if m.dispatcher != "flex":
-        out["combine"] = 2 * routed * inner
+    if not m.gated:
+        out["combine"] = 2 * routed * width
     if m.latent:
         out["router"] += 2 * n * m.latent * 2
     if m.shared_ffn:

@@ -11,7 +11,7 @@ USERBUFFERS = 12
 # what the backward of one MoE layer holds, in two-byte tensors of the routed tokens: fitted on the four stages of a measured DeepSeek-V3 proxy
 # with DeepEP (7.5 GiB without and 7.9 with offload, beside the routed tensors of one microbatch more) and found again with alltoall in five
 # published runs of 14 DeepSeek-V3 layers
-ROUTED_TENSORS = 14
+ROUTED_TENSORS = 16
 # static bytes beyond states and workspaces with a flex dispatcher: 511 to 513 MiB on each stage of the same proxy
 FLEX_RESIDENT = 512 * MIB
 
