@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["LclintError", "Report", "check", "resolve"]
+__all__ = ["LclintError", "Report", "check", "diagnose", "estimate_memory", "resolve"]
 
 if TYPE_CHECKING:
-    from lclint.api import check, resolve
+    from lclint.api import check, diagnose, estimate_memory, resolve
     from lclint.core.errors import LclintError
     from lclint.core.finding import Report
 
@@ -19,6 +19,14 @@ def __getattr__(name: str) -> Any:
         from lclint.api import check
 
         return check
+    if name == "diagnose":
+        from lclint.api import diagnose
+
+        return diagnose
+    if name == "estimate_memory":
+        from lclint.api import estimate_memory
+
+        return estimate_memory
     if name == "resolve":
         from lclint.api import resolve
 

@@ -27,6 +27,8 @@ from lclint.sources import files
 from lclint.sources.document import Document
 
 if TYPE_CHECKING:
+    from lclint.memory.asking import Asked
+    from lclint.memory.result import Estimate
     from lclint.config.explain import Resolved
 
 everything.load()
@@ -223,6 +225,52 @@ def _resolved(run: Run, base: str | None, fields: list[str]) -> Resolved:
     return resolved
 
 
+def estimate_memory(config: Any, **options: Any) -> Estimate:
+    """Peak memory of every pipeline stage of one config, by component, in bytes.
+
+    ``config`` and ``options`` as for ``check``. Raises LclintError when the input cannot be read.
+    """
+    chosen = _options(options)
+    if isinstance(config, (str, bytes)) or hasattr(config, "__fspath__"):
+        return estimate_path(os.fsdecode(config), chosen, []).estimate
+    from lclint.memory.estimate import estimate
+
+    return estimate(build.from_mapping(_mapping(config), chosen))
+
+
+def estimate_path(path: str | None, options: Options, what_if: list[str]) -> Asked:
+    """The estimate of one file, or of the overrides alone, and of the same with changes; ``-`` is standard input. Raises LclintError."""
+    from lclint.memory.asking import ask
+
+    if options.base is not None and options.recipe is not None:
+        raise UsageError("--base and --recipe are both given", hint="one of them says what lies below the file")
+    if path is None:
+        return ask(build.from_overrides(options), options, what_if, None, None)
+    name = options.stdin_filename or STDIN_NAME if path == STDIN else path
+    document = documents.load(sys.stdin.buffer.read(files.CONFIG_LIMIT + 1) if path == STDIN else files.read(path), name)
+    base = None if options.base is None else documents.load(files.read(options.base), options.base)
+    run, reason = build.from_document(document, options, base)
+    if run is None:
+        raise InputError(f"not a Megatron Bridge config: {reason}", name)
+    return ask(run, options, what_if, document, base)
+
+
+def diagnose(logs: Any, config: str | None = None, **options: Any) -> Diagnosis:
+    """Say why a job died: from a log file, a folder of per-rank files, or a list of them; ``config`` is the config file that it ran with.
+
+    ``options`` are those of ``check``. Raises LclintError when the input cannot be read.
+    """
+    paths = [logs] if isinstance(logs, (str, bytes)) or hasattr(logs, "__fspath__") else list(logs)
+    return diagnose_paths([os.fsdecode(path) for path in paths], None if config is None else os.fsdecode(config), _options(options))
+
+
+def diagnose_paths(paths: list[str], config: str | None, options: Options, progress: Callable[[int], None] | None = None) -> Diagnosis:
+    """Read logs as the parts of one; ``-`` is standard input; ``progress`` is told how many bytes have been read. Raises LclintError."""
+    from lclint import diagnosing
+
+    return diagnosing.diagnose(paths, config, options, load_rules(options), progress)
+
+
 def test_rules(folder: str) -> list[Any]:
     """Run the examples of the rules under ``folder``, which stand in for shipped rules of the same names. Raises RuleError."""
     from lclint.engine import examples
@@ -241,10 +289,22 @@ def test_rules(folder: str) -> list[Any]:
             torch_version=given.get("torch_version"),
             bridge_version=given.get("bridge_version"),
         )
+        if "log" in given:
+            return _diagnose_text(given["log"], text, options, rules)
         base = documents.load(given["base"].encode(), "base.yaml") if "base" in given else None
         return _check(documents.load(text.encode(), "example.yaml"), options, base, rules)
 
     return examples.run(folder, check_text)
+
+
+def _diagnose_text(log: str, config: str, options: Options, rules: RuleSet) -> FileReport:
+    """The findings of a log that an example gives, with the example's config when it has one."""
+    from lclint import diagnosing
+    from lclint.crash import summary
+
+    crash = summary.diagnose_text(log)
+    diagnosis = diagnosing.of_crash(crash, None, config if config.strip() else None, options, rules)
+    return FileReport(path=crash.path, kind="log", bridge_version=build.RELEASE, findings=diagnosis.findings)
 
 
 def _touched(hit: Hit) -> bool:
@@ -257,7 +317,8 @@ def check_run(run: Run, rules: RuleSet) -> FileReport:
     """Check one run against the rules: findings with their fixes, what could not be decided, what was suppressed."""
     facts = Facts(run)
     undecided: list[Undecided] = []
-    hits = evaluate(rules, facts, undecided=undecided)
+    unasked: set[str] = set()
+    hits = evaluate(rules, facts, undecided=undecided, unasked=unasked)
     for hit in hits:
         describe(hit, facts)
     if run.base is not None:
@@ -283,10 +344,11 @@ def check_run(run: Run, rules: RuleSet) -> FileReport:
         gpus=gpus if isinstance(gpus, int) else None,
         findings=findings,
         undecided=undecided,
+        unasked=frozenset(unasked),
         suppressed=len(hits) - len(kept),
         text=run.document.text if run.document is not None else None,
         recipe=run.recipe,
     )
 
 
-__all__ = ["Applied", "LclintError", "check", "check_paths", "check_run", "fix_paths", "load_rules", "resolve", "resolve_path", "test_rules"]
+__all__ = ["Applied", "LclintError", "check", "check_paths", "check_run", "diagnose", "diagnose_paths", "estimate_memory", "estimate_path", "fix_paths", "load_rules", "resolve", "resolve_path", "test_rules"]

@@ -16,10 +16,12 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs" / "rules" / "README.md"
 HEAD = """# Rules
 
-{count} rules. `lclint rules show NAME` prints a rule with its reason, its references and its examples; codes work wherever names do. What a rule reports can differ by case: the
-columns name all severities and impacts that occur. *Fix* is the best applicability among its fixes.
+{count} rules. `lclint rules show NAME` prints a rule with its reason, its references and its examples; codes work wherever names do.
+What a rule reports can differ by case: the columns name all severities and impacts that occur. *Fix* is the best applicability
+among its fixes.
 
-Impact: **crash** is refused at start-up, at model build or at the first step; **oom** runs out of memory; **silent** trains something else than written; **slow** wastes time; **advice** is worth knowing.
+Impact: **crash** is refused at start-up, at model build or at the first step; **oom** runs out of memory; **silent** trains something
+else than written; **slow** wastes time; **advice** is worth knowing.
 """
 ORDER = {"safe": 0, "unsafe": 1, "display-only": 2}
 

@@ -25,7 +25,7 @@ def changed(
     new name, ``lists`` holds ``(append|discard|replace, field, element)``, ``env`` sets variables.
     """
     new = Run(run.kind, run.path, run.document)
-    for name in ("release", "complete", "given", "environment_complete", "base", "base_origin", "recipe", "problems"):
+    for name in ("release", "complete", "given", "environment_complete", "base", "base_origin", "recipe", "problems", "crash", "crash_differences"):
         setattr(new, name, getattr(run, name))
     new.environment = {**run.environment, **env}
     new.origins = dict(run.origins)

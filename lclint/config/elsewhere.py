@@ -17,12 +17,15 @@ Record = dict[str, Any]
 def field(run: Run, section: str, name: str, key: str) -> Record | None:
     """The record of a key that the section had, or will have, in another release; None for one that no release knows."""
     parent = name.rpartition(".")[0]
-    target = run.written.get(f"{parent}._target_")
-    releases = tuple(r for r in history.with_field(section, key, target, parent != section) if r != run.release)
-    if not releases:
-        return None
     known = parent == section
     change = history.after(name, run.release) if known else None
+    had = history.with_field(section, key, run.written.get(f"{parent}._target_"), not known)
+    if not had and change is not None:
+        # by a class whose place another has taken
+        had = history.with_field(section, key, None, False)
+    releases = tuple(release for release in had if release != run.release)
+    if not releases:
+        return None
     newer = not history.older(releases[0], run.release)
     how, new, note = ("gone", None, "") if change is None else (change.how, change.new, change.note)
     if newer and known:
@@ -44,7 +47,7 @@ def field(run: Run, section: str, name: str, key: str) -> Record | None:
         "newer": newer,
         "new": new,
         "how": how,
-        "note": note,
+        "more": f"; {note}" if note else "",
         "taken": new is not None and new in run.written and run.origins.get(new) not in BELOW,
         "harmless": value is not UNKNOWN and not newer and _as_default(run, section, key, releases[-1], value, new),
     }
@@ -55,7 +58,7 @@ def section(run: Run, name: str) -> Record | None:
     releases = history.with_section(name)
     if not releases:
         return None
-    record: Record = dict.fromkeys(("key", "value", "new", "note"))
+    record: Record = dict.fromkeys(("value", "new", "more"))
     return record | {
         "path": name,
         "key": name,
@@ -67,7 +70,6 @@ def section(run: Run, name: str) -> Record | None:
         "how": "section",
         "taken": False,
         "harmless": False,
-        "note": "",
     }
 
 
@@ -89,7 +91,7 @@ def kind_of_class(run: Run, section: str, name: str) -> Record | None:
         "new": new,
         "new_short": None if new is None else new.rpartition(".")[2],
         "how": how,
-        "note": note,
+        "more": f"; {note}" if note else "",
     }
 
 

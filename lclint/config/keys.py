@@ -165,8 +165,7 @@ def _class(run: Run, section: Section, section_name: str, name: str, found: dict
     if target.__class__ is not str or not target.startswith("megatron.") or target in section.classes or target in section.nested:
         return
     parent = name.rpartition(".")[0]
-    above = None if parent == section_name else _fields(run, section, parent.rpartition(".")[0])
-    if above is not None and parent.rpartition(".")[2] not in above:
+    if parent != section_name and parent.rpartition(".")[2] not in (_fields(run, section, parent.rpartition(".")[0]) or {}):
         # what stands there has no place in this release anyway
         return
     from lclint.config import elsewhere

@@ -6,6 +6,9 @@ Megatron Core (``megatron/core``) does it. A step whose outcome depends on somet
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+from lclint.config.release import NEWEST
 from lclint.config.resolving import data, graphs, inactive, model, overlap, parallel, precision, schedule, sections
 from lclint.config.resolving.state import Resolution
 from lclint.config.run import Run
@@ -48,7 +51,12 @@ SEVERAL_MODULES_STEPS = (parallel.gradient_buffers, schedule.length, parallel.di
 def resolve(run: Run) -> None:
     """Fill ``run.resolved`` and ``run.changes`` from ``run.written``."""
     state = Resolution(run)
-    for step in SEVERAL_MODULES_STEPS if state.class_name("model") == SEVERAL_MODULES else STEPS:
+    steps: Iterable[Callable[[Resolution], None]] = SEVERAL_MODULES_STEPS if state.class_name("model") == SEVERAL_MODULES else STEPS
+    if run.release != NEWEST:
+        from lclint.config.resolving import older
+
+        steps = older.steps(steps)
+    for step in steps:
         try:
             step(state)
         except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError):

@@ -8,6 +8,7 @@ from lclint.core.finding import Place
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 
 if TYPE_CHECKING:
+    from lclint.crash.record import Crash
     from lclint.sources.document import Document
 
 
@@ -69,6 +70,8 @@ class Run:
         "path",
         "base",
         "base_origin",
+        "crash",
+        "crash_differences",
         "recipe",
         "sets",
         "keys",
@@ -90,6 +93,8 @@ class Run:
         self.changes: list[Change] = []
         self.base: dict[str, Any] | None = None
         self.base_origin = "base"
+        self.crash: Crash | None = None
+        self.crash_differences: list[dict[str, Any]] = []
         self.recipe: str | None = None
         self.sets: dict[str, str] = {}
         # where a field stands whose key in the file is not its name

@@ -138,9 +138,10 @@ class Finding(Record):
 class Undecided(Record):
     """A case that could not be decided, and what would decide it: ``--gpus``, ``--gpu``, a field, ``env.NAME``."""
 
-    __slots__ = ("rule", "case", "impact", "needs")
+    __slots__ = ("rule", "case", "severity", "impact", "needs")
     rule: str
     case: str
+    severity: str
     impact: str
     needs: list[str]
 
@@ -149,10 +150,11 @@ class FileReport(Record):
     """The result for one file. ``kind`` is dump, override, overrides (command line only) or mapping.
 
     ``text`` is the decoded text that the places and edits refer to, None when there is no file. ``recipe`` is the published recipe
-    below the file, by the name that the user gave it.
+    below the file, by the name that the user gave it. ``unasked`` are the rules of which no field is known here: undecided, but not
+    worth a line each.
     """
 
-    __slots__ = ("path", "kind", "bridge_version", "gpu", "gpus", "findings", "undecided", "suppressed", "text", "recipe")
+    __slots__ = ("path", "kind", "bridge_version", "gpu", "gpus", "findings", "undecided", "unasked", "suppressed", "text", "recipe")
     path: str
     kind: str
     bridge_version: str
@@ -160,10 +162,20 @@ class FileReport(Record):
     gpus: int | None
     findings: list[Finding]
     undecided: list[Undecided]
+    unasked: frozenset[str]
     suppressed: int
     text: str | None
     recipe: str | None
-    defaults = {"gpu": None, "gpus": None, "findings": [], "undecided": [], "suppressed": 0, "text": None, "recipe": None}
+    defaults = {
+        "gpu": None,
+        "gpus": None,
+        "findings": [],
+        "undecided": [],
+        "unasked": frozenset(),
+        "suppressed": 0,
+        "text": None,
+        "recipe": None,
+    }
 
 
 class Report(Record):

@@ -25,7 +25,7 @@ ADOPTION = 400
 
 # where a record can begin in the middle of a line
 _SPLIT = re.compile(
-    r"\[rank\d+\]:(?!\[)|\[Rank \w+\] \((?:after|before) |Traceback \(most recent call last\)|(?<=\|)Number of parameters |"
+    r"\[rank\d+\]:|\[Rank \w+\] \((?:after|before) |Traceback \(most recent call last\)|(?<=\|)Number of parameters |"
     r"\[20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\] +iteration |(?<=\))pretrain\(|srun: error: |slurmstepd: error: "
 )
 _SPLIT_LONG = re.compile(
@@ -33,6 +33,9 @@ _SPLIT_LONG = re.compile(
     r"(?:[Ss]tarting|Training) training loop|Setting rerun_state_machine|\[(?:before|after) the |using world size: |torch\.distributed\.elastic|"
     r"E\d{4} \d\d:\d\d|(?:torch\.)?(?:cuda\.)?OutOfMemoryError: "
 )
+# a whole iteration line and nothing else
+_ITERATION = re.compile(rb" ?\[20[\d .:-]+\] iteration +(\d+)/ *\d+ \|[^\[\]]*?\| elapsed time per iteration \(ms\): (\d+\.\d+) \|[^\[\]]*\|\s*$")
+_RANK = re.compile(rb"\[rank(\d+)\]")
 _ROOT = re.compile(r"^\s*rank\s*: (\d+) \(local_rank: (\d+)\)")
 _GLOBAL_RANK = re.compile(r"^Global rank: (\d+)")
 _ERROR_WORDS = ("Error", "Exception", "Exit", "Interrupt", "Timeout", "OutOfResources")
@@ -165,6 +168,7 @@ class Collector:
         self._during = ""
         self._during_line = 0
         self._root = False
+        self._named_rank: int | None = None
         self._tail = ""
         self._time: str | None = None
 
@@ -186,15 +190,30 @@ class Collector:
         """Whole lines, of which the first has that number."""
         for raw in data.split(b"\n"):
             if raw:
-                if b"NCCL INFO" in raw and len(raw) < 1000:
-                    if b"nranks" in raw:
-                        self._nccl(raw.decode("latin-1"))
-                else:
+                if not self._skip(raw, number):
                     self._line(raw, number)
             elif self._pending is not None:
                 self._pending.left -= 1
             self.last_line = number
             number += 1
+
+    def _skip(self, raw: bytes, number: int) -> bool:
+        """The three lines that make up most of a long log, each on a short way. True when the line needs no more."""
+        if b"NCCL INFO" in raw and len(raw) < 1000:
+            if b"nranks" in raw:
+                self._nccl(raw.decode("latin-1"))
+            return True
+        if self.failed and b"Watchdog caught" in raw and len(raw) < 1000:
+            rank = _RANK.search(raw)
+            if rank is not None and len(self.died) < MOST_RANKS:
+                self.died.add(int(rank[1]))
+            return True
+        if self._pending is None and (match := _ITERATION.match(raw)) is not None:
+            self._set_iteration(int(match[1]), number)
+            _keep(self.throughput, (int(match[1]), float(match[2])))
+            self._during = ""
+            return True
+        return False
 
     def _nccl(self, text: str) -> None:
         found = lines.nccl_rank(text)
@@ -223,7 +242,8 @@ class Collector:
                 # a bare prefix: it belongs to what follows it
                 origin, rest = strip(piece)
                 if not rest.strip() and not origin.plain:
-                    lead = _joined(lead, origin)
+                    origin.join(lead)
+                    lead = origin
                     continue
                 self._record(piece, number, lead)
                 lead = Origin()
@@ -231,7 +251,7 @@ class Collector:
     def _record(self, text: str, number: int, lead: Origin | None = None) -> None:
         origin, rest = strip(text)
         if lead is not None and not lead.plain:
-            origin = _joined(lead, origin)
+            origin.join(lead)
         if origin.rank is None and origin.task is None and self._log.rank is not None:
             origin.rank = self._log.rank
         if origin.local is None and self._log.local is not None:
@@ -354,7 +374,7 @@ class Collector:
         if "rank" in text:
             if self._root and self.root_rank is None and (root := _ROOT.match(text)) is not None:
                 self.root_rank, self.root_local = int(root[1]), int(root[2])
-            elif text.startswith("Global rank") and (root := _GLOBAL_RANK.match(text)) is not None:
+            elif text.startswith("Global rank") and self._named_rank is None and (root := _GLOBAL_RANK.match(text)) is not None:
                 self._named_rank = int(root[1])
         if "Root Cause" in text:
             self._root = True
@@ -383,7 +403,7 @@ class Collector:
                 if event.rank is None and event.kind == "nccl_oom":
                     event.rank = self._ranks.get((nccl["host"], nccl["pid"]))
             if signature.name == "deepep-timeout" and event.rank is None:
-                event.rank = getattr(self, "_named_rank", None)
+                event.rank = self._named_rank
             if signature.name == "cuda-malloc" and any(_PINNED.search(f.code) or _PINNED.search(f.function) for f in event.frames[-3:]):
                 event.kind = "host_oom"
                 event.signature = "pinned-memory"
@@ -403,11 +423,11 @@ class Collector:
                     return
                 event = self._event("not_memory", "error", weight, text, number, origin, key)
         self._adopt(event, text, key)
+        if not event.frames and event.weight >= failures.PROBABLE and event.signature != "named-only":
+            self._after = event
         if event.weight == failures.CONSEQUENCE and event.rank is not None and len(self.died) < MOST_RANKS:
             self.died.add(event.rank)
         self._add(event)
-
-    _named_rank: int | None = None
 
     def _event(self, kind: str, signature: str, weight: int, text: str, number: int, origin: Origin, key: tuple[Any, ...], quoted: bool = False) -> Event:
         frames = self._frames.get(key, [])
@@ -524,12 +544,6 @@ class Collector:
         self._add(event)
         if not event.frames and not event.quoted and not event.handled:
             self._after = event
-
-
-def _joined(first: Origin, second: Origin) -> Origin:
-    """The facts of two prefixes of one record."""
-    values = {name: getattr(second, name) if getattr(second, name) is not None else getattr(first, name) for name in Origin.__slots__ if name != "plain"}
-    return Origin(plain=first.plain and second.plain, **values)
 
 
 def _keep(items: list[Any], item: Any) -> None:

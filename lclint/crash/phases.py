@@ -115,8 +115,13 @@ def of_frames(frames: Iterable[Frame]) -> str:
     return "backward" if phases[-1] in _INSIDE_BACKWARD and "backward" in phases else phases[-1]
 
 
+_LINE_WORDS = re.compile(r"heckpoint|valuat|apture|apturing|building|distributed|dataloaders|done with|conversion|validation|metadata|scheduler")
+
+
 def of_line(text: str) -> str | None:
     """The phase that a progress line begins, "" where it ends one, None where it says nothing."""
+    if _LINE_WORDS.search(text) is None:
+        return None
     for phase, pattern in _LINES:
         if pattern.search(text):
             return phase

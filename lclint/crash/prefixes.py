@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-from lclint.core.finding import Record
-
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 _PREFIX = re.compile(
@@ -37,20 +35,28 @@ _LEVELS = {"W": "WARNING", "E": "ERROR", "F": "CRITICAL", "I": "INFO"}
 _RAY_REPEAT = re.compile(r" ?\[repeated \d+x across cluster\].*$")
 
 
-class Origin(Record):
-    """Where a line comes from. ``rank`` is the global rank, ``local`` the local one; None where no prefix says so."""
+class Origin:
+    """Where a line comes from. ``rank`` is the global rank, ``local`` the local one, ``task`` srun's; None where no prefix says so."""
 
     __slots__ = ("rank", "local", "task", "actor", "pid", "host", "time", "level", "plain")
-    rank: int | None
-    local: int | None
-    task: int | None
-    actor: str | None
-    pid: int | None
-    host: str | None
-    time: str | None
-    level: str | None
-    plain: bool
-    defaults = {"rank": None, "local": None, "task": None, "actor": None, "pid": None, "host": None, "time": None, "level": None, "plain": True}
+
+    def __init__(self) -> None:
+        self.rank: int | None = None
+        self.local: int | None = None
+        self.task: int | None = None
+        self.actor: str | None = None
+        self.pid: int | None = None
+        self.host: str | None = None
+        self.time: str | None = None
+        self.level: str | None = None
+        self.plain = True
+
+    def join(self, other: Origin) -> None:
+        """Take what ``other`` knows and this one does not."""
+        for name in ("rank", "local", "task", "actor", "pid", "host", "time", "level"):
+            if getattr(self, name) is None:
+                setattr(self, name, getattr(other, name))
+        self.plain = self.plain and other.plain
 
     def key(self) -> tuple[object, ...]:
         """What keeps the interleaved lines of several processes apart."""
@@ -79,7 +85,6 @@ def strip(text: str) -> tuple[Origin, str]:
         match = _PREFIX.match(text)
         if match is None or not match.end():
             break
-        kind = match.lastgroup
         if match["rank"]:
             origin.rank = int(match["rank_n"])
         elif match["default"]:
@@ -104,8 +109,6 @@ def strip(text: str) -> tuple[Origin, str]:
             origin.level = match["level"]
         elif match["stamp"]:
             origin.time = match["time"]
-        elif match["nemo"] and not kind:
-            break
         origin.plain = False
         text = text[match.end() :]
     if origin.actor is not None and "across cluster]" in text:

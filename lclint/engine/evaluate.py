@@ -85,19 +85,28 @@ def without_indices(at: str) -> str:
 
 
 def evaluate(
-    rules: RuleSet, facts: Facts, impacts: tuple[str, ...] = (), undecided: list[Undecided] | None = None, hidden: bool = False
+    rules: RuleSet,
+    facts: Facts,
+    impacts: tuple[str, ...] = (),
+    undecided: list[Undecided] | None = None,
+    hidden: bool = False,
+    unasked: set[str] | None = None,
 ) -> list[Hit]:
     """The cases that hold, in the order of the rules.
 
-    ``impacts`` limits the cases to those impacts. Cases that cannot be decided are added to ``undecided`` when it is given.
-    With ``hidden`` also the cases that the first true one of their rule hides.
+    ``impacts`` limits the cases to those impacts. Cases that cannot be decided are added to ``undecided`` when it is given, and to
+    ``unasked`` the names of rules that were passed over because none of their fields is known. With ``hidden`` also the cases that the
+    first true one of their rule hides.
     """
     hits: list[Hit] = []
     # resolved and not written: a preset (mixed_precision: bf16_mixed) gives fields that nobody wrote
-    known = None if facts.run.complete else facts.run.resolved
+    # and a diagnosis asks about its log first of all
+    known = None if facts.run.complete or facts.run.crash is not None else facts.run.resolved
     newest = facts.run.release == NEWEST
     for rule in rules.rules:
         if known is not None and rule.fields and rule.fields.isdisjoint(known) and not _touched(rule, known):
+            if unasked is not None:
+                unasked.add(rule.name)
             continue
         if rule.releases is not True and not (newest if rule.releases is None else _holds(rule, facts)):
             continue
@@ -135,7 +144,7 @@ def _undecided(rule: Rule, case: Case, facts: Facts) -> Undecided:
     names = [name for name in case.names if name not in ("item", "index") and not name.startswith("item.")]
     # an element that an interpolation leaves open: its list is what has to be said
     needs = facts.undecided_needs(names) or [name for name in names if facts[name].__class__ is list and UNKNOWN in facts[name]]
-    return Undecided(rule=rule.name, case=case.id, impact=case.impact, needs=needs)
+    return Undecided(rule=rule.name, case=case.id, severity=case.severity, impact=case.impact, needs=needs)
 
 
 def _cases(

@@ -10,7 +10,7 @@ from lclint.facts.registry import fact
 MODEL = "written.model._target_"
 DATASET = "written.dataset._target_"
 
-SFT = ("GPTSFTDatasetConfig", "FinetuningDatasetConfig", "DirectHFSFTDatasetConfig", "EnergonDatasetConfig", "MockVLMSFTDatasetConfig")
+SFT = ("GPTSFTDatasetConfig", "FinetuningDatasetConfig", "DirectHFSFTDatasetConfig", "EnergonDatasetConfig", "MockVLMSFTDatasetConfig", "HFDatasetConfig")
 # dataset configs whose validate() runs before Bridge derives padding
 COLLATED = ("DirectHFSFTDatasetConfig", "EnergonDatasetConfig", "MockVLMSFTDatasetConfig")
 TEXT_SFT = ("GPTSFTDatasetConfig", "FinetuningDatasetConfig")

@@ -15,7 +15,13 @@ HYBRID = (
 )
 
 
-@fact("family.hybrid", needs=HYBRID, unit="true or false", source="Megatron Core hybrid layer patterns; gated delta net as attention variant (0.19.2)", raw=True)
+@fact(
+    "family.hybrid",
+    needs=HYBRID,
+    unit="true or false",
+    source="Megatron Core hybrid layer patterns; gated delta net as attention variant (0.19.2)",
+    raw=True,
+)
 def hybrid(g: Any) -> Any:
     """Whether layers other than attention (Mamba, gated delta net) carry the sequence."""
     patterns = (g["written.model.hybrid_layer_pattern"], g["written.model.hybrid_override_pattern"])
@@ -24,7 +30,13 @@ def hybrid(g: Any) -> Any:
     return UNKNOWN if UNKNOWN in (*patterns, g["model.experimental_attention_variant"]) else False
 
 
-@fact("family.kind", needs=("model.num_moe_experts", "family.hybrid"), unit="attention-moe, hybrid-moe, dense or hybrid-dense", source="own grouping", nullable=("model.num_moe_experts",))
+@fact(
+    "family.kind",
+    needs=("model.num_moe_experts", "family.hybrid"),
+    unit="attention-moe, hybrid-moe, dense or hybrid-dense",
+    source="own grouping",
+    nullable=("model.num_moe_experts",),
+)
 def kind(experts: int | None, is_hybrid: bool) -> str:
     """Mixture of experts or dense, crossed with attention only or hybrid."""
     return ("hybrid-moe" if is_hybrid else "attention-moe") if experts else ("hybrid-dense" if is_hybrid else "dense")
@@ -44,7 +56,13 @@ DENSE_NEEDS = (
 )
 
 
-@fact("family.dense_parameters", needs=DENSE_NEEDS, unit="parameters", source="attention 2h(heads + groups)d, MLP 3hf gated or 2hf, embedding and output 2Vh; norms left out", nullable=("model.vocab_size", "model.num_moe_experts"))
+@fact(
+    "family.dense_parameters",
+    needs=DENSE_NEEDS,
+    unit="parameters",
+    source="attention 2h(heads + groups)d, MLP 3hf gated or 2hf, embedding and output 2Vh; norms left out",
+    nullable=("model.vocab_size", "model.num_moe_experts"),
+)
 def dense_parameters(
     layers: int, hidden: int, ffn: int, heads: int, groups: int, channels: int, gated: bool, vocabulary: int | None, experts: int | None, is_hybrid: bool
 ) -> Any:

@@ -64,13 +64,13 @@ def deprecated(g: Any) -> list[dict[str, Any]]:
     return _records(g)["deprecated"]
 
 
-@fact("keys.other_release", needs=(), unit="records: path, key, value, there, newer, new, how, note, taken, harmless", source=SOURCE, raw=True)
+@fact("keys.other_release", needs=(), unit="records: path, key, value, there, newer, new, how, more, taken, harmless", source=SOURCE, raw=True)
 def other_release(g: Any) -> list[dict[str, Any]]:
     """Keys and sections that are of another Bridge release."""
     return _records(g)["release"]
 
 
-@fact("keys.other_release_class", needs=(), unit="records: path, place, short, there, newer, new, new_short, how, note", source=SOURCE, raw=True)
+@fact("keys.other_release_class", needs=(), unit="records: path, place, short, there, newer, new, new_short, how, more", source=SOURCE, raw=True)
 def other_release_class(g: Any) -> list[dict[str, Any]]:
     """Classes that are of another Bridge release."""
     return _records(g)["class_release"]

@@ -76,7 +76,7 @@ def _fault(finding: Finding, old: FileReport, new: FileReport) -> str | None:
     if grave:
         return f"it brings {grave[0].rule}"
     undecided = {(u.rule, u.case) for u in old.undecided}
-    lost = [u for u in new.undecided if u.impact in GRAVE and (u.rule, u.case) not in undecided]
+    lost = [u for u in new.undecided if u.severity == "error" and u.impact in GRAVE and (u.rule, u.case) not in undecided and u.rule not in old.unasked]
     return f"whether {lost[0].rule} holds then is not known (it needs {', '.join(lost[0].needs)})" if lost else None
 
 

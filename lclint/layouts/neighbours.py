@@ -94,5 +94,6 @@ def _batch_unit(run: Run) -> int | None:
 
 
 def _divisors(number: int) -> list[int]:
-    small = [n for n in range(1, math.isqrt(number) + 1) if number % n == 0]
+    # no size of a training run is beyond the square of this
+    small = [n for n in range(1, min(math.isqrt(number), 10_000) + 1) if number % n == 0]
     return sorted({*small, *(number // n for n in small)})

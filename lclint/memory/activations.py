@@ -33,6 +33,16 @@ def unfused(m: Inputs) -> bool:
     return m.backend in ("unfused", "local") or (m.local and not m.mla) or m.fused_off
 
 
+def flash(m: Inputs) -> bool:
+    """Whether the kernel is flash-attention's and not cuDNN's: asked for, on GPUs before Hopper, and on Blackwell in deterministic runs.
+
+    Found in the measured rows by the second copy of the output.
+    """
+    if m.backend in ("flash", "fused"):
+        return m.backend == "flash" and m.architecture > 0
+    return 0 < m.architecture < 9 or (m.architecture >= 10 and m.deterministic)
+
+
 def quantised(m: Inputs) -> float:
     """Bytes of one element of a linear's saved input."""
     if m.fp4:
@@ -82,29 +92,34 @@ def attention(m: Inputs) -> Bytes:
         # the kernel's output is the projection's input; log-sum-exp in FP32
         own = 2 * t * width / m.tp
         out["attention_output"] = own + (saved * t * width / m.tp if saved < 2 else 0) + 4 * t * m.heads / m.tp
-        if m.architecture and m.architecture != 9 and saved == 2:
-            # measured on A100 and GB200: the kernel's layout differs from the projection's, so both are kept
+        if flash(m) and saved == 2:
+            # its output has the batch first, the projection wants the sequence first: both are kept
             out["attention_output"] += own
     return out
 
 
 def linear_attention(m: Inputs) -> Bytes:
-    """Gated delta net: the input projection's output, the convolved q, k, v, the chunk states, and the gated norm's input and output."""
+    """Gated delta net (core ssm/gated_delta_net, and the chunked kernel of flash-linear-attention, which computes its states again).
+
+    Kept: the convolution's input and output (q, k, v), q and k repeated for the value heads, v, the gate, the kernel's result and its
+    64 x 64 blocks of a chunk, and the gated norm's output.
+    """
     keys, values = m.linear_key_heads * m.linear_key, m.linear_value_heads * m.linear_value
-    t = m.tokens
-    projected = 2 * keys + 2 * values + 2 * m.linear_value_heads
-    # one state of a head for each chunk of 64 tokens
-    chunk_states = t / 64 * m.linear_value_heads * m.linear_key * m.linear_value
-    # q and k are repeated for the value heads; the kernel keeps q, k, v, its result, and w, u of the chunked form
+    convolved = 2 * (2 * keys + values)
     repeated = 2 * m.linear_value_heads * m.linear_key
-    return {"linear": 2 * (t * (projected + 2 * keys + values + repeated + 3 * values) + chunk_states) / m.tp + quantised(m) * t * values / m.tp}
+    kept = convolved + repeated + 3 * values + 64 * m.linear_value_heads
+    return {"linear": 2 * m.tokens * kept / m.tp + quantised(m) * m.tokens * values / m.tp}
 
 
 def mamba(m: Inputs) -> Bytes:
-    """Mamba-2 with its memory-efficient kernel: the projection's output, the scan's output and the gated norm's output."""
+    """Mamba-2 with its memory-efficient kernel: the projection's output, the scan's output, a state for each chunk, and the gated norm's output.
+
+    That the chunks' states are kept, in two bytes, was found in the measured hybrid models (a fifth of a layer's bytes).
+    """
     inner = m.mamba_heads * m.mamba_head
     projected = 2 * inner + 2 * m.mamba_groups * m.mamba_state + m.mamba_heads
-    return {"mamba": 2 * m.tokens * (projected + inner) / m.tp + quantised(m) * m.tokens * inner / m.tp}
+    states = inner * m.mamba_state / m.mamba_chunk
+    return {"mamba": 2 * m.tokens * (projected + inner + states) / m.tp + quantised(m) * m.tokens * inner / m.tp}
 
 
 def mlp(m: Inputs, width: int, tokens: float) -> float:
@@ -125,7 +140,7 @@ def experts(m: Inputs) -> Bytes:
     width = m.expert_ffn / m.etp
     out = {
         # logits, probabilities, routing map and the fused kernel's copy, all FP32-sized
-        "router": 16.0 * n * m.experts + (4.0 * n * m.hidden if m.router_fp32 else 0.0),
+        "router": 16.0 * n * m.experts,
         "expert_input": saved * routed * inner,
         "expert_fc1": 2 * routed * width * (2 if m.gated else 1),
         "expert_act": saved * routed * width,
@@ -212,7 +227,8 @@ def _offload(m: Inputs, out: Bytes, modules: frozenset[str]) -> None:
         "core_attn": ("qkv", "rope", "up_projection", "scores"),
         "attn_proj": ("attention_output",),
         "expert_fc1": ("expert_input",),
-        "moe_act": ("expert_fc1", "expert_act"),
+        # what the activation reads; what it writes is the second linear's and stays
+        "moe_act": ("expert_fc1",),
         "fused_group_mlp": ("expert_input", "expert_fc1", "expert_act"),
         "dense_mlp": ("mlp",),
     }

@@ -11,7 +11,7 @@ USERBUFFERS = 12
 # what the backward of one MoE layer holds, in two-byte tensors of the routed tokens: fitted on the four stages of a measured DeepSeek-V3 proxy
 # with DeepEP (7.5 GiB without and 7.9 with offload, beside the routed tensors of one microbatch more) and found again with alltoall in five
 # published runs of 14 DeepSeek-V3 layers
-ROUTED_TENSORS = 16
+ROUTED_TENSORS = 15
 # static bytes beyond states and workspaces with a flex dispatcher: 511 to 513 MiB on each stage of the same proxy
 FLEX_RESIDENT = 512 * MIB
 
@@ -79,8 +79,8 @@ def backward_experts(m: Inputs) -> float:
 
 
 def late(m: Inputs) -> int:
-    """Microbatches whose routed tensors are freed late: one with flex dispatchers over a pipeline, whose streams hold on to them."""
-    return 1 if m.experts and m.dispatcher == "flex" and m.pp > 1 else 0
+    """Microbatches whose routed tensors are freed late: one with DeepEP over a pipeline, whose streams hold on to them."""
+    return 1 if m.experts and m.dispatcher_backend == "deepep" and m.pp > 1 else 0
 
 
 def attention_range(m: Inputs, layers: float) -> float:

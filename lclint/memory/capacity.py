@@ -11,8 +11,7 @@ COMMUNICATOR = 0.25 * GIB
 # reserved over allocated at the peak: 2.6 to 4 % in published runs with expandable segments, 7 to 14 % (once 26 %) without
 FRAGMENTATION = 0.03
 FRAGMENTATION_FIXED = 0.08
-# beyond capacity by this much the run cannot fit; below it by this much it surely does
-CERTAIN = 1.05
+# below capacity by this much the run surely fits
 COMFORTABLE = 0.97
 
 
@@ -27,11 +26,13 @@ def fragmentation(m: Inputs) -> float:
     return FRAGMENTATION if m.expandable else FRAGMENTATION_FIXED
 
 
-def verdict(m: Inputs, peak: float, low: float, high: float, capacity: int | None) -> str:
-    """fits, tight or oom for the largest stage; unknown without a capacity."""
+def verdict(m: Inputs, peak: float, low: float, capacity: int | None) -> str:
+    """fits, tight or oom for the largest stage; unknown without a capacity.
+
+    oom only where even the lower end of the range cannot fit, tight where the peak itself leaves less than 3 % or does not fit.
+    """
     if capacity is None:
         return "unknown"
-    required = peak * (1 + fragmentation(m)) + outside(m)
-    if low + CONTEXT > capacity or required > capacity * CERTAIN:
+    if low + outside(m) > capacity:
         return "oom"
-    return "fits" if required <= capacity * COMFORTABLE else "tight"
+    return "fits" if peak * (1 + fragmentation(m)) + outside(m) <= capacity * COMFORTABLE else "tight"

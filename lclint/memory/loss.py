@@ -32,9 +32,9 @@ def resident(m: Inputs) -> float:
     """Two-byte logits of every head that outlive the step on the last stage of a pipeline.
 
     Seen on the DeepSeek-V3 proxies (PP, MTP, Transformer Engine's cross entropy): 2027 MiB more than states and buffers, and two such
-    tensors are 2020; not without a pipeline.
+    tensors are 2020; not without a pipeline, nor in hybrid models.
     """
-    if m.pp == 1 or not m.mtp or m.cross_entropy != "te":
+    if m.pattern or m.pp == 1 or not m.mtp or m.cross_entropy != "te":
         return 0.0
     return (1 + m.mtp) * 2.0 * m.tokens * (m.vocabulary / m.tp)
 

@@ -38,6 +38,7 @@ class TextReport:
                 lines.append("")
         if not self.quiet:
             if self.verbose:
+                lines.extend(self._releases(report))
                 lines.extend(self._undecided(report))
                 lines.extend(self._skipped(report))
             lines.append(self.summary(report, fixed))
@@ -64,6 +65,13 @@ class TextReport:
             why = "" if self.verbose else " (--verbose says why)"
             parts.append(f"{count(len(report.skipped), 'file')} skipped as no Megatron Bridge config{why}")
         return f"{fixed}{count(len(report.files), 'file')} checked: " + "; ".join(parts)
+
+    def _releases(self, report: Report) -> Iterator[str]:
+        """What each file was taken for, where nobody said it."""
+        if self.options.bridge_version is None:
+            for file in report.files:
+                yield f"{printable(file.path)}: taken for Megatron Bridge {file.bridge_version} (--bridge-version names another)"
+            yield ""
 
     def _finding(self, file: FileReport, finding: Finding, explained: set[tuple[str, str]]) -> Iterator[str]:
         paint = self.style.paint

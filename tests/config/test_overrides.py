@@ -58,7 +58,11 @@ def problems(run: Run) -> list[tuple[str, str]]:
         ("+env_vars.NCCL_X=1", "env_vars.NCCL_X", 1),
         ("env_vars.NCCL_DEBUG=WARN", "env_vars.NCCL_DEBUG", "WARN"),
         ("~env_vars.NCCL_DEBUG", "env_vars.NCCL_DEBUG", None),
-        ("comm_overlap={_target_:megatron.bridge.training.comm_overlap.CommOverlapConfig}", "comm_overlap._target_", "megatron.bridge.training.comm_overlap.CommOverlapConfig"),
+        (
+            "comm_overlap={_target_:megatron.bridge.training.comm_overlap.CommOverlapConfig}",
+            "comm_overlap._target_",
+            "megatron.bridge.training.comm_overlap.CommOverlapConfig",
+        ),
     ],
 )
 def test_accepted(run_of: Make, text: str, name: str, value: Any) -> None:
@@ -180,9 +184,9 @@ def test_unknown_names(run_of: Make) -> None:
     with pytest.raises(UsageError, match="z900") as error:
         run_of(FILE, gpu="z900")
     assert "h100" in str(error.value)
-    with pytest.raises(UsageError, match="9.1"):
+    with pytest.raises(UsageError, match=r"9\.1"):
         run_of(FILE, bridge_version="9.1")
-    with pytest.raises(InputError, match="--base"):
+    with pytest.raises(InputError, match=r"--base"):
         run_of(FILE, base="on: push")
 
 

@@ -146,12 +146,41 @@ def test_a_config_that_says_nothing_is_not_changed() -> None:
 
 def _fields_of_the_steps() -> list[str]:
     folder = Path(lclint.__path__[0]) / "config" / "resolving"
-    names = {name for file in folder.glob("*.py") for name in re.findall(r'"((?:model|train|dataset|ddp|optimizer|scheduler|dist)\.[a-z_0-9]+)"', file.read_text("utf-8"))}
+    names = {
+        name
+        for file in folder.glob("*.py")
+        for name in re.findall(r'"((?:model|train|dataset|ddp|optimizer|scheduler|dist)\.[a-z_0-9]+)"', file.read_text("utf-8"))
+    }
     return sorted(names)
 
 
 awkward = st.sampled_from(
-    [None, True, False, 0, 1, -1, 3, 10**12, 10**400, 0.5, float("nan"), float("inf"), "", "full", "selective", "none", "M*-/|", "Et*2|tL", [], ["mlp"], [[]], [None, 1], {}, {"a": 1}]
+    [
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        3,
+        10**12,
+        10**400,
+        0.5,
+        float("nan"),
+        float("inf"),
+        "",
+        "full",
+        "selective",
+        "none",
+        "M*-/|",
+        "Et*2|tL",
+        [],
+        ["mlp"],
+        [[]],
+        [None, 1],
+        {},
+        {"a": 1},
+    ]
 )
 
 

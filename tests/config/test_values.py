@@ -72,7 +72,12 @@ scalars = st.one_of(st.none(), st.booleans(), st.integers(-5, 5), st.sampled_fro
 keys = st.sampled_from(["a", "b", "c"])
 trees = st.dictionaries(
     st.sampled_from(["model", "train", "comm_overlap"]),
-    st.one_of(scalars, st.recursive(st.dictionaries(keys, st.one_of(scalars, st.lists(scalars, max_size=2)), max_size=3), lambda t: st.dictionaries(keys, t, max_size=2), max_leaves=4)),
+    st.one_of(
+        scalars,
+        st.recursive(
+            st.dictionaries(keys, st.one_of(scalars, st.lists(scalars, max_size=2)), max_size=3), lambda t: st.dictionaries(keys, t, max_size=2), max_leaves=4
+        ),
+    ),
     max_size=3,
 )
 

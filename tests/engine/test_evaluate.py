@@ -82,7 +82,10 @@ def test_releases(ruleset: Make, report_of: Make, releases: str | None, expected
     assert len(report_of(rules, text).findings) == expected[0]
 
 
-EACH = {"each": "model.recompute_modules", "cases": [{"when": "startswith(item, 'm')", "at": "model.recompute_modules[{index}]", "message": "{item} at {index}"}]}
+EACH = {
+    "each": "model.recompute_modules",
+    "cases": [{"when": "startswith(item, 'm')", "at": "model.recompute_modules[{index}]", "message": "{item} at {index}"}],
+}
 
 
 def test_each_element(ruleset: Make, report_of: Make) -> None:
@@ -112,9 +115,7 @@ def test_each_over_records(ruleset: Make, report_of: Make) -> None:
     case = {"when": "item.key == 'tp' and item.nothing is not null or item.index is null", "at": "{item.path}#key", "message": "x"}
     rules = ruleset({"each": "keys.unknown", "cases": [case, {**case, "when": True, "message": "{item.key} {item.suggestion}"}]})
     report = report_of(rules, "model:\n  tp: 2\n  moe_router_topk: 2\n")
-    assert [(f.case, f.at, f.message, f.place.line, f.place.column) for f in report.findings] == [
-        ("case-1", "model.tp", "tp tensor_model_parallel_size", 2, 3)
-    ]
+    assert [(f.case, f.at, f.message, f.place.line, f.place.column) for f in report.findings] == [("case-1", "model.tp", "tp tensor_model_parallel_size", 2, 3)]
     assert report.undecided == []
 
 

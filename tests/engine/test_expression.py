@@ -105,7 +105,7 @@ def arithmetic(operator: str, left: Any, right: Any) -> Any:
         }[operator]()
     except (ZeroDivisionError, OverflowError):
         return NA
-    return NA if isinstance(result, float) and not math.isfinite(result) or abs(result) >= 2**80 else result
+    return NA if (isinstance(result, float) and not math.isfinite(result)) or abs(result) >= 2**80 else result
 
 
 def meaning(tree: Tree, names: dict[str, Any]) -> Any:

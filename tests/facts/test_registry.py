@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,11 +14,10 @@ from lclint.facts.registry import declare, fact
 
 
 @pytest.fixture(autouse=True)
-def own_facts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_facts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Facts that a test declares are gone after it."""
     monkeypatch.setattr(registry, "FACTS", registry.FACTS.copy())
     monkeypatch.setattr("lclint.facts.context.FACTS", registry.FACTS)
-    yield
 
 
 @pytest.fixture

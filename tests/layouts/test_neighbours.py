@@ -18,7 +18,9 @@ TP, PP, CP, EP = (f"model.{name}_parallel_size" for name in ("tensor_model", "pi
 
 def text(**fields: Any) -> str:
     defaults = {"tensor_model_parallel_size": 4, "pipeline_model_parallel_size": 1, "context_parallel_size": 2, "num_attention_heads": 16, "moe_router_topk": 2}
-    return f"model: {{{', '.join(f'{key}: {value}' for key, value in {**defaults, **fields}.items())}}}\ntrain: {{micro_batch_size: 1, global_batch_size: 30}}\n"
+    return (
+        f"model: {{{', '.join(f'{key}: {value}' for key, value in {**defaults, **fields}.items())}}}\ntrain: {{micro_batch_size: 1, global_batch_size: 30}}\n"
+    )
 
 
 def test_the_nearest_comes_first(run_of: Make) -> None:
@@ -43,7 +45,9 @@ def test_moves_of_several_fields(run_of: Make) -> None:
 
 
 def test_every_field_of_many_can_move(run_of: Make) -> None:
-    run = run_of(text(num_layers=32, num_moe_experts=64, expert_model_parallel_size=8, expert_tensor_parallel_size=1), gpus=1024)
+    run = run_of(
+        text(num_layers=32, num_moe_experts=64, expert_model_parallel_size=8, expert_tensor_parallel_size=1, virtual_pipeline_model_parallel_size=2), gpus=1024
+    )
     fields = tuple(DEGREES)
     start = time.process_time()
     moves = list(candidates(run, fields))

@@ -28,22 +28,35 @@ UNSETTLED = (
 WHY = "what this release makes of it is not known here"
 
 
-def resolve(s: Resolution, steps: Iterable[Callable[[Resolution], None]]) -> None:
-    """Run the steps of the newest release as far as they hold for the run's own."""
-    _parallelism(s)
-    for step in steps:
+Step = Callable[[Resolution], None]
+
+
+def steps(newest: Iterable[Step]) -> list[Step]:
+    """The steps of an older release, made of those of the newest."""
+    return [parallelism, *(step if step in SAME else _doubtful(step) for step in newest), unsettled]
+
+
+def _doubtful(step: Step) -> Step:
+    def run(s: Resolution) -> None:
         before = len(s.run.changes)
-        step(s)
-        if step not in SAME:
+        try:
+            step(s)
+        finally:
             for change in s.run.changes[before:]:
                 change.new, change.why = UNKNOWN, WHY
                 s.values[change.name] = UNKNOWN
+
+    return run
+
+
+def unsettled(s: Resolution) -> None:
+    """What older releases alone change."""
     for name in UNSETTLED:
         if name in s.values and s.values[name] not in (None, False, []):
             s.set(name, UNKNOWN, WHY)
 
 
-def _parallelism(s: Resolution) -> None:
+def parallelism(s: Resolution) -> None:
     """core model_parallel_config.py __post_init__ (0.15.3 to 0.18.2), bridge models/transformer_config.py (0.4.2, 0.5.1)."""
     tp, pp = s.get("model.tensor_model_parallel_size"), s.get("model.pipeline_model_parallel_size")
     s.default("model.expert_tensor_parallel_size", tp, "as the dense one (core model_parallel_config.py, 0.16.1)")

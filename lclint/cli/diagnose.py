@@ -1,0 +1,78 @@
+"""``lclint diagnose``: from a crash log to the cause and what to change."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from lclint.cli import output, shared
+from lclint.cli.errors import note
+from lclint.core.errors import UsageError
+
+QUIET_SECONDS = 2.0
+
+
+@click.command(short_help="Say why a job died, from its log.")
+@click.argument("logs", nargs=-1, metavar="LOG|DIR|-...")
+@click.option("--config", metavar="FILE", help="Config that the job ran with; the fixes are made for it.")
+@shared.config_options
+@shared.rule_options
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form of the report.")
+@click.option("--output", metavar="FILE", help="Write the report to FILE.")
+@shared.colour_option
+def command(logs: tuple[str, ...], config: str | None, **given: Any) -> int:
+    """Read crash logs and say what ran out, where, on which rank first, why, and what to change.
+
+    LOG is a file (also .gz), a folder of per-rank files, a PyTorch memory snapshot (.pickle), or - for standard input; several are read as
+    the parts of one log. The exit code is 1 when the run failed for want of memory.
+    """
+    options = shared.options(given)
+    if not logs:
+        raise UsageError("nothing to diagnose", hint="give a log file, a folder, or - for standard input")
+    from lclint import api
+
+    progress = _Progress()
+    diagnosis = api.diagnose_paths(list(logs), config, options, progress.add if progress.wanted else None)
+    progress.end()
+    for text in diagnosis.crash.notes:
+        if given["format_"] == "json":
+            note(text)
+    if given["format_"] == "json":
+        from lclint.report.diagnose_json import render
+
+        output.write(render(diagnosis), given["output"], exact=True)
+    else:
+        from lclint.report.diagnose_text import DiagnosisText
+
+        form = DiagnosisText(colour=output.use_colour(given["color"], given["output"]), width=output.width(given["output"]))
+        output.write(form.render(diagnosis), given["output"])
+    return int(diagnosis.memory_failure)
+
+
+class _Progress:
+    """How much has been read, on a terminal's standard error, once it takes longer than two seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.wanted = sys.stderr is not None and sys.stderr.isatty()
+        self._clock = clock
+        self._begun = self._shown = clock()
+        self._bytes = 0
+        self._written = False
+
+    def add(self, size: int) -> None:
+        self._bytes += size
+        now = self._clock()
+        if now - self._begun > QUIET_SECONDS and now - self._shown > 0.5:
+            self._shown = now
+            self._written = True
+            sys.stderr.write(f"\rlclint: {self._bytes / 2**20:,.0f} MiB read")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        if self._written:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

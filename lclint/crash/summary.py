@@ -1,0 +1,301 @@
+"""From everything that was collected to one ``Crash``: which failure was first, who died of it, what kind and phase it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from lclint.core.finding import Evidence
+from lclint.crash import environment, failures, phases
+from lclint.crash.collect import Collector, Event
+from lclint.crash.reading import Log, logs
+from lclint.crash.record import MEMORY_FAILURES, Crash, Frame
+from lclint.crash.scan import scan
+
+# retries and slowdown from which a run that did not fail counts as thrashing its allocator
+THRASH_RETRIES = 8
+THRASH_SLOWDOWN = 1.25
+_SHOWN = 240
+
+
+def diagnose(paths: Iterable[str], progress: Callable[[int], None] | None = None) -> Crash:
+    """What the logs under those paths say: one file, several, a folder of per-rank files, ``-`` for standard input.
+
+    Ctrl-C ends the reading, and what was seen until then is told. Raises InputError for what cannot be read.
+    """
+    collector = Collector()
+    names = []
+    interrupted = False
+    for path in paths:
+        names.append(path)
+        for log in logs(path):
+            try:
+                scan(log, collector, progress)
+            except KeyboardInterrupt:
+                interrupted = True
+                break
+        if interrupted:
+            break
+    crash = summarise(collector)
+    crash.path = crash.path or (names[0] if names else "")
+    if interrupted:
+        crash.notes.append("reading was interrupted: this is what was seen until then")
+    return crash
+
+
+def summarise(collector: Collector) -> Crash:
+    """The crash that the collected records amount to."""
+    crash = Crash(
+        readings=collector.readings,
+        throughput=collector.throughput,
+        settings=collector.settings.values,
+        setting_lines=collector.settings.lines,
+        defaults_known=collector.settings.defaults_known,
+        environment=collector.environment,
+        versions=collector.versions,
+        iteration=collector.iteration,
+        last_phase=_last_phase(collector),
+        notes=collector.notes,
+        lines=collector.last_line,
+        died_of_it=len(collector.died),
+        failed_ranks=list(collector.failed_ranks),
+    )
+    crash.world_size = collector.settings.world_size or collector.world or None
+    events = _ordered(collector.events)
+    crash.handled = sum(event.handled for event in events)
+    event = _first(events)
+    if event is None:
+        _without_failure(crash, collector, events)
+    else:
+        _with_failure(crash, collector, event, events)
+    crash.gpu = collector.device or (environment.by_capacity(crash.capacity_bytes) if crash.capacity_bytes else None)
+    crash.slowdown = _slowdown(collector)
+    crash.front_end = phases.front_end([frame.file for frame in crash.frames] or collector.all_files)
+    first = collector.first_error
+    if first is not None and first is not event:
+        crash.first_error = _short(first.text)
+    return crash
+
+
+def _ordered(events: list[Event]) -> list[Event]:
+    """In the order of time: that of the stream, but for several files that have times."""
+    if len({event.file for event in events}) > 1 and all(event.time for event in events):
+        return sorted(events, key=lambda event: event.time or "")
+    return events
+
+
+def _first(events: list[Event]) -> Event | None:
+    """The failure that the others follow from: the first one for want of memory, unless it is only probable and another was before it."""
+    real = [event for event in events if not event.handled and not event.quoted]
+    memory = next((e for e in real if e.kind in MEMORY_FAILURES and e.weight == failures.CAUSE), None)
+    probable = next((e for e in real if e.kind in MEMORY_FAILURES and e.weight == failures.PROBABLE), None)
+    if probable is not None and probable.kind == "cublas_oom" and _assertion_near(probable, events):
+        probable = next((e for e in real if e.signature == "device-assert"), None)
+    cause = next((e for e in real if e.kind == "not_memory" and e.weight == failures.CAUSE), None)
+    if memory is not None:
+        # a full /dev/shm says so first in other words, and so does a killed process
+        if probable is not None and probable.kind == memory.kind and probable.order < memory.order and probable.rank is not None and memory.rank is None:
+            memory.rank = probable.rank
+        if cause is not None and cause.signature == "device-assert" and memory.kind == "cublas_oom":
+            return cause
+        if memory.kind == "host_oom" and memory.signature == "bad-alloc" and cause is not None and cause.order < memory.order and "bad_alloc" not in cause.text:
+            return cause
+        return memory
+    if probable is not None:
+        before = next((e for e in real if e.kind == "not_memory" and e.order < probable.order and not _is_wrapper(e)), None)
+        return before or probable
+    if cause is not None:
+        return cause
+    return next((e for e in real if e.weight == failures.PROBABLE), None) or next((e for e in real if not _is_wrapper(e)), None) or (real[0] if real else None)
+
+
+def _is_wrapper(event: Event) -> bool:
+    return event.signature == "error" and event.weight == failures.CONSEQUENCE and "ChildFailedError" in event.text
+
+
+def _assertion_near(event: Event, events: list[Event]) -> bool:
+    return any(e.signature == "device-assert" and abs(e.line - event.line) <= 20 and e.file == event.file for e in events) or "device-side assert" in event.text
+
+
+def _with_failure(crash: Crash, collector: Collector, event: Event, events: list[Event]) -> None:
+    crash.kind = event.kind
+    crash.fatal = True
+    crash.path, crash.line = event.file, event.line
+    crash.signature, crash.error = event.signature, _short(event.text)
+    crash.first_rank, crash.local_gpu, crash.host, crash.time = event.rank, event.local, event.host, event.time
+    crash.requested_bytes = event.requested
+    if crash.iteration is not None or event.iteration is not None:
+        several = len({e.file for e in events}) > 1 or event.file != collector.iteration_file
+        crash.iteration = collector.last_iteration if several and event.file != collector.iteration_file else event.iteration
+    crash.frames = event.frames
+    if event.message is not None:
+        _sizes(crash, event)
+    else:
+        sizes = [e.requested for e in events if e.kind == event.kind and e.signature == event.signature and e.requested]
+        if sizes:
+            # lines of several processes that ran into each other make numbers too large
+            crash.requested_bytes = min(sizes) if event.signature == "rust-allocation" else sizes[0]
+    if event.signature == "named-only":
+        stated = next((e for e in events if e.message is not None and not e.handled and not e.quoted), None)
+        if stated is not None:
+            _sizes(crash, stated)
+    if crash.first_rank is None and collector.root_rank is not None and event.kind != "not_memory":
+        crash.first_rank = collector.root_rank
+        crash.local_gpu = collector.root_local if crash.local_gpu is None else crash.local_gpu
+    if crash.first_rank is None and event.kind == "host_oom":
+        crash.first_rank = next((e.rank for e in events if e.kind == "host_oom" and e.rank is not None), None)
+    crash.phase = _phase(event, crash)
+    if crash.kind == "gpu_oom" and crash.phase == "graph_capture":
+        crash.kind = "cuda_graph_oom"
+    crash.evidence = _evidence(crash, event, collector)
+
+
+def _sizes(crash: Crash, event: Event) -> None:
+    message = event.message
+    assert message is not None
+    crash.requested_bytes = message.requested
+    crash.capacity_bytes = message.capacity
+    crash.free_bytes = message.free
+    crash.allocated_bytes = message.allocated
+    crash.reserved_unallocated_bytes = message.unallocated
+    crash.private_pools_bytes = message.private_pools
+    crash.allowed_bytes = message.allowed
+    crash.process_bytes = message.process
+    crash.other_processes = message.others
+    crash.device = message.device
+    crash.advice = message.advice
+    crash.wording = message.wording
+    if message.index is not None:
+        crash.local_gpu = message.index
+
+
+def _phase(event: Event, crash: Crash) -> str:
+    if event.frames:
+        phase = phases.of_frames(event.frames)
+        if phase == "unknown":
+            phase = phases.of_frames(reversed(event.frames))
+        if phase == "init" and event.kind == "nccl_oom":
+            return "nccl_init"
+        if event.phase is not None and (phase in ("unknown", "init") or event.kind == "shm"):
+            return event.phase
+        if phase != "unknown":
+            return phase
+    if event.phase is not None:
+        return event.phase
+    if event.kind == "nccl_oom":
+        return "nccl_init"
+    if event.kind in ("shm",):
+        return "dataloader"
+    if event.signature == "device-assert":
+        return "forward"
+    if event.during in ("checkpoint_load", "checkpoint_save", "eval", "graph_capture", "model_build"):
+        return event.during
+    if event.kind == "host_oom" and event.during == "dataloader":
+        return event.during
+    return "unknown"
+
+
+def _without_failure(crash: Crash, collector: Collector, events: list[Event]) -> None:
+    """No failure: a handled one, an allocator that thrashes, quoted text, or a healthy run."""
+    handled = next((event for event in events if event.handled), None)
+    quoted = next((event for event in events if event.quoted), None)
+    if handled is not None:
+        crash.kind, crash.signature, crash.error = "handled_oom", "handled", _short(handled.text)
+        crash.path, crash.line = handled.file, handled.line
+        crash.first_rank = handled.rank
+        if handled.message is not None:
+            _sizes(crash, handled)
+        crash.frames = handled.frames
+        crash.phase = handled.phase or _phase(handled, crash)
+        crash.evidence = _evidence(crash, handled, collector)
+        return
+    retries = [(reading.retries, reading) for reading in collector.readings if reading.retries is not None]
+    slowdown = _slowdown(collector)
+    grown = retries[-1][0] - retries[0][0] if len(retries) > 1 else 0
+    if grown >= THRASH_RETRIES and slowdown is not None and slowdown >= THRASH_SLOWDOWN:
+        reading = retries[-1][1]
+        crash.kind, crash.signature = "allocator_thrash", "retries"
+        crash.path, crash.line = collector.iteration_file, reading.line
+        crash.error = f"the allocator's retries grew from {retries[0][0]} to {retries[-1][0]}"
+        crash.allocated_bytes = reading.allocated
+        crash.evidence = [Evidence(path=crash.path, line=r.line, text=f"after {r.iteration} iterations: {n} retries") for n, r in (retries[0], retries[-1])]
+        return
+    if quoted is not None:
+        crash.kind, crash.signature, crash.error = "not_memory", "quoted", _short(quoted.text)
+        crash.path, crash.line = quoted.file, quoted.line
+        crash.evidence = [Evidence(path=quoted.file, line=quoted.line, text=_short(quoted.text))]
+        return
+    if collector.cut_trace is not None:
+        key, frames, file, line = collector.cut_trace
+        crash.fatal = True
+        crash.frames, crash.path, crash.line = frames, file, line
+        crash.phase = phases.of_frames(frames)
+        crash.signature = "cut-traceback"
+        crash.error = "a traceback whose last line is cut off"
+        if key and key[0] == "rank":
+            crash.first_rank = key[1]
+        crash.evidence = [Evidence(path=file, line=line, text="Traceback (most recent call last)"), *_frame_evidence(file, frames)]
+
+
+def _evidence(crash: Crash, event: Event, collector: Collector) -> list[Evidence]:
+    shown = [Evidence(path=event.file, line=event.line, text=_short(event.text))]
+    shown += _frame_evidence(event.file, event.frames)
+    if not event.frames and event.during and event.during_line:
+        shown.append(Evidence(path=event.file, line=event.during_line, text=f"begins {event.during}"))
+    if event.iteration is not None and collector.iteration_line:
+        if collector.iteration_file == event.file and collector.iteration_line < event.line:
+            shown.append(Evidence(path=event.file, line=collector.iteration_line, text=f"iteration {event.iteration} is the last one reported before it"))
+    full = [reading for reading in collector.readings if reading.max_reserved]
+    if full:
+        most = max(full, key=lambda reading: reading.max_reserved or 0)
+        shown.append(
+            Evidence(
+                path=collector.iteration_file or event.file,
+                line=most.line,
+                text=f"rank {most.rank or '?'} had reserved {(most.max_reserved or 0) / 2**30:.2f} GiB at most after iteration {most.iteration}",
+            )
+        )
+    return shown
+
+
+def _frame_evidence(file: str, frames: list[Frame]) -> list[Evidence]:
+    """The innermost frame of the stack that tells a phase, and the innermost of all."""
+    telling = next((frame for frame in reversed(frames) if phases.of_frames([frame]) != "unknown"), None)
+    chosen = [frame for frame in (telling, frames[-1] if frames else None) if frame is not None]
+    if len(chosen) == 2 and chosen[0] is chosen[1]:
+        chosen.pop()
+    return [Evidence(path=file, line=f.at, text=_short(f"{f.file}:{f.line} in {f.function or '?'}" + (f": {f.code}" if f.code else ""))) for f in chosen]
+
+
+def _last_phase(collector: Collector) -> str | None:
+    if collector._during:
+        return collector._during
+    return "training" if collector.throughput or collector.iteration else None
+
+
+def _slowdown(collector: Collector) -> float | None:
+    """How many times longer an iteration takes at the end than at the best of times; None with fewer than four iterations."""
+    times = [duration for _, duration in collector.throughput]
+    if len(times) < 4:
+        return None
+    # the first iteration compiles and tunes
+    times = times[1:] if len(times) > 4 else times
+    last = sorted(times[-3:])[1] if len(times) >= 5 else times[-1]
+    best = min(times)
+    return last / best if best > 0 else None
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+def diagnose_text(text: str, name: str = "crash.log") -> Crash:
+    """What a log that is at hand as text says."""
+    collector = Collector()
+    log = Log(name, name)
+    collector.begin(log)
+    collector.lines(text.encode("utf-8", "surrogateescape"), 1)
+    collector.end(log)
+    crash = summarise(collector)
+    crash.path = crash.path or name
+    return crash

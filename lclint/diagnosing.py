@@ -1,0 +1,200 @@
+"""From a crash log to findings: the log's crash and its settings become a run, the rules about crashes are asked, their fixes are tried.
+
+A diagnosis's fixes cannot be proven against the log, since the log stays as it is: a fix is left out when it would change nothing, and when
+the changed config would be refused at start-up or is worse by another rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lclint.catalog import tables
+from lclint.config import build
+from lclint.config.changes import changed
+from lclint.config.cluster import gpu_facts
+from lclint.config.resolve import resolve
+from lclint.config.run import Run
+from lclint.core.errors import InputError
+from lclint.core.finding import SEVERITIES, Evidence, Finding, Fix, Record
+from lclint.core.options import Options
+from lclint.core.states import State
+from lclint.crash import summary
+from lclint.crash.record import MEMORY_FAILURES, Crash
+from lclint.crash.settings import CORE_DEFAULTS
+from lclint.crash.verdict import verdict
+from lclint.engine.evaluate import Hit, describe, evaluate
+from lclint.engine.rules import RuleSet
+from lclint.facts.context import Facts
+from lclint.fixes.lower import lower
+from lclint.fixes.symbolic import fixes
+from lclint.sources import document as documents
+from lclint.sources import files
+
+GRAVE = ("crash", "oom")
+# from so many known fields on a changed config is worth checking
+ENOUGH = 5
+# of several diagnoses the one whose remedy is cheapest and surest comes first
+FIRST = ("fragmentation-out-of-memory",)
+
+
+class Diagnosis(Record):
+    """The result: the crash, one sentence on it, the findings, the cluster, and the config file that fixes are for."""
+
+    __slots__ = ("crash", "verdict", "findings", "gpu", "gpus", "config_path", "config_text")
+    crash: Crash
+    verdict: str
+    findings: list[Finding]
+    gpu: str | None
+    gpus: int | None
+    config_path: str | None
+    config_text: str | None
+    defaults = {"gpu": None, "gpus": None, "config_path": None, "config_text": None}
+
+    @property
+    def memory_failure(self) -> bool:
+        """Whether the run failed for want of memory."""
+        return self.crash.kind in MEMORY_FAILURES
+
+
+def diagnose(paths: Sequence[str], config: str | None, options: Options, rules: RuleSet, progress: Callable[[int], None] | None = None) -> Diagnosis:
+    """Read the logs, and say what happened and what helps. Raises LclintError for what cannot be read."""
+    return of_crash(summary.diagnose(paths, progress), config, None, options, rules)
+
+
+def of_crash(crash: Crash, config: str | None, text: str | None, options: Options, rules: RuleSet) -> Diagnosis:
+    """The diagnosis of a crash; ``text`` is the config's when it is not in a file."""
+    run = _run(crash, config, text, options)
+    facts = Facts(run)
+    about_crashes, others = _split(rules)
+    hits = evaluate(about_crashes, facts)
+    for hit in hits:
+        finding = describe(hit, facts)
+        _place(finding, crash)
+    _attach(run, facts, rules, others, hits)
+    findings = [hit.finding for hit in hits if hit.finding is not None]
+    findings.sort(key=lambda f: (f.rule not in FIRST, SEVERITIES.index(f.severity), f.code, f.case))
+    gpus, gpu = facts["cluster.gpus"], facts["gpu.name"]
+    return Diagnosis(
+        crash=crash,
+        verdict=verdict(crash),
+        findings=findings,
+        gpu=gpu if isinstance(gpu, str) else None,
+        gpus=gpus if isinstance(gpus, int) else None,
+        config_path=run.path if run.document is not None else None,
+        config_text=run.document.text if run.document is not None else None,
+    )
+
+
+def _split(rules: RuleSet) -> tuple[RuleSet, RuleSet]:
+    """The rules about crashes, and all others."""
+    mine = [rule for rule in rules.rules if any(field.startswith("crash.") for field in rule.fields)]
+    others = [rule for rule in rules.rules if not any(field.startswith("crash.") for field in rule.fields)]
+    return RuleSet(mine, rules.bundles), RuleSet(others, rules.bundles)
+
+
+def _run(crash: Crash, config: str | None, text: str | None, options: Options) -> Run:
+    """The run of the config file, with what the log prints laid over it: the log is what ran."""
+    if config is not None or text is not None:
+        path = config or "config.yaml"
+        document = documents.load(files.read(path) if text is None else text.encode(), path)
+        base = documents.load(files.read(options.base), options.base) if options.base is not None else None
+        found, reason = build.from_document(document, options, base)
+        if found is None:
+            raise InputError(f"not a Megatron Bridge config: {reason}", path)
+        run = found
+    else:
+        run = build.from_overrides(options)
+    for field, value in crash.settings.items():
+        if field.partition(".")[0] not in tables.sections(run.release):
+            continue
+        standing = run.written.get(field, run)
+        if standing is not run and not isinstance(standing, State) and not _same(standing, value):
+            run.crash_differences.append({"field": field, "config": standing, "log": value})
+        run.written[field] = value
+        if standing is run:
+            run.origins[field] = "log"
+    if crash.defaults_known:
+        for field, value in CORE_DEFAULTS.items():
+            run.written.setdefault(field, value)
+    for name, value in crash.environment.items():
+        run.environment.setdefault(name, value)
+    given = run.given
+    if crash.world_size is not None and isinstance(given.get("cluster.gpus"), State):
+        given["cluster.gpus"] = crash.world_size
+    if "gpu.name" not in given:
+        if crash.gpu is not None:
+            given.update(gpu_facts(crash.gpu))
+        if crash.capacity_bytes is not None:
+            given["gpu.memory_gib"] = round(crash.capacity_bytes / 2**30, 2)
+    for name in ("torch", "te"):
+        if name in crash.versions and isinstance(given.get(f"{name}.version"), State):
+            given[f"{name}.version"] = crash.versions[name]
+    run.crash = crash
+    resolve(run)
+    return run
+
+
+def _same(left: Any, right: Any) -> bool:
+    if left == right:
+        return left.__class__ is right.__class__ or not isinstance(left, bool) and not isinstance(right, bool)
+    return isinstance(left, str) and isinstance(right, str) and left.rpartition(".")[2].lower() == right.rpartition(".")[2].lower()
+
+
+def _place(finding: Finding, crash: Crash) -> None:
+    """A finding about a log stands at the failure's line; what it is about is the field."""
+    place = finding.place
+    place.origin, place.path = "log", crash.path
+    place.line, place.column = crash.line, 1 if crash.line is not None else None
+    place.end_line = place.end_column = None
+    finding.evidence = [Evidence(path=e.path, line=e.line, text=e.text) for e in crash.evidence]
+
+
+def _attach(run: Run, facts: Facts, rules: RuleSet, others: RuleSet, hits: list[Hit]) -> None:
+    """Give every finding those of its fixes that change something and break nothing."""
+    present: dict[tuple[Any, ...], int] | None = None
+    offered: list[Fix] = []
+    for hit in hits:
+        if hit.finding is None:
+            continue
+        for fix, _ in fixes(hit, facts, rules):
+            changing = bool(fix.set or fix.remove or fix.rename or fix.lists or fix.env)
+            fix.set = {field: value for field, value in fix.set.items() if not _already(facts, field, value)}
+            fix.env = {name: value for name, value in fix.env.items() if run.environment.get(name) != value}
+            if changing and not (fix.set or fix.remove or fix.rename or fix.lists or fix.env):
+                continue
+            if any(_equal(fix, other) for other in offered):
+                continue
+            if fix.set and len(run.written) >= ENOUGH:
+                if present is None:
+                    present = _complaints(others, run)
+                if _worse(present, _complaints(others, changed(run, fix.set, fix.remove, fix.rename, fix.lists, fix.env))):
+                    continue
+            if run.document is not None and all(field.partition(".")[0] in tables.sections(run.release) for field in fix.set):
+                lower(run, fix)
+            offered.append(fix)
+            hit.finding.fixes.append(fix)
+
+
+def _already(facts: Facts, field: str, value: Any) -> bool:
+    standing = facts[field]
+    return not isinstance(standing, State) and standing.__class__ is value.__class__ and bool(standing == value)
+
+
+def _equal(left: Fix, right: Fix) -> bool:
+    changing = bool(left.set or left.remove or left.env)
+    return changing and left.set == right.set and left.remove == right.remove and left.env == right.env
+
+
+def _complaints(rules: RuleSet, run: Run) -> dict[tuple[Any, ...], int]:
+    """How often each rule holds that a start-up would be refused or memory runs out."""
+    facts = Facts(run)
+    found: dict[tuple[Any, ...], int] = {}
+    for hit in evaluate(rules, facts, GRAVE, hidden=True):
+        key = hit.key(facts)
+        found[key] = found.get(key, 0) + 1
+    return found
+
+
+def _worse(before: dict[tuple[Any, ...], int], after: dict[tuple[Any, ...], int]) -> bool:
+    return any(number > before.get(key, 0) for key, number in after.items())
