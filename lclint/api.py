@@ -27,6 +27,7 @@ from lclint.sources import files
 from lclint.sources.document import Document
 
 if TYPE_CHECKING:
+    from lclint.diagnosing import Diagnosis
     from lclint.memory.asking import Asked
     from lclint.memory.result import Estimate
     from lclint.config.explain import Resolved
@@ -304,7 +305,7 @@ def _diagnose_text(log: str, config: str, options: Options, rules: RuleSet) -> F
 
     crash = summary.diagnose_text(log)
     diagnosis = diagnosing.of_crash(crash, None, config if config.strip() else None, options, rules)
-    return FileReport(path=crash.path, kind="log", bridge_version=build.RELEASE, findings=diagnosis.findings)
+    return FileReport(path=crash.path, kind="log", bridge_version=diagnosis.release, findings=diagnosis.findings)
 
 
 def _touched(hit: Hit) -> bool:

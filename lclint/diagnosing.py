@@ -11,7 +11,7 @@ from typing import Any
 
 from lclint.catalog import tables
 from lclint.config import build
-from lclint.config.changes import changed
+from lclint.config.changes import changed, changed_list
 from lclint.config.cluster import gpu_facts
 from lclint.config.resolve import resolve
 from lclint.config.run import Run
@@ -41,7 +41,7 @@ FIRST = ("fragmentation-out-of-memory",)
 class Diagnosis(Record):
     """The result: the crash, one sentence on it, the findings, the cluster, and the config file that fixes are for."""
 
-    __slots__ = ("crash", "verdict", "findings", "gpu", "gpus", "config_path", "config_text")
+    __slots__ = ("crash", "verdict", "findings", "gpu", "gpus", "config_path", "config_text", "release")
     crash: Crash
     verdict: str
     findings: list[Finding]
@@ -49,6 +49,7 @@ class Diagnosis(Record):
     gpus: int | None
     config_path: str | None
     config_text: str | None
+    release: str
     defaults = {"gpu": None, "gpus": None, "config_path": None, "config_text": None}
 
     @property
@@ -83,6 +84,7 @@ def of_crash(crash: Crash, config: str | None, text: str | None, options: Option
         gpus=gpus if isinstance(gpus, int) else None,
         config_path=run.path if run.document is not None else None,
         config_text=run.document.text if run.document is not None else None,
+        release=run.release,
     )
 
 
@@ -137,7 +139,8 @@ def _run(crash: Crash, config: str | None, text: str | None, options: Options) -
 
 def _same(left: Any, right: Any) -> bool:
     if left == right:
-        return left.__class__ is right.__class__ or not isinstance(left, bool) and not isinstance(right, bool)
+        # True == 1 for Python
+        return isinstance(left, bool) == isinstance(right, bool)
     return isinstance(left, str) and isinstance(right, str) and left.rpartition(".")[2].lower() == right.rpartition(".")[2].lower()
 
 
@@ -172,6 +175,11 @@ def _attach(run: Run, facts: Facts, rules: RuleSet, others: RuleSet, hits: list[
                     continue
             if run.document is not None and all(field.partition(".")[0] in tables.sections(run.release) for field in fix.set):
                 lower(run, fix)
+            for operation, field, value in fix.lists:
+                # as values too, for readers that do not apply edits
+                items = run.written.get(field)
+                if items.__class__ is list:
+                    fix.set[field] = changed_list(fix.set.get(field, items), operation, value)
             offered.append(fix)
             hit.finding.fixes.append(fix)
 

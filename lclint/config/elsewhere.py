@@ -24,7 +24,7 @@ def field(run: Run, section: str, name: str, key: str) -> Record | None:
         # by a class whose place another has taken
         had = history.with_field(section, key, None, False)
     releases = tuple(release for release in had if release != run.release)
-    if not releases:
+    if not releases or (run.release in had and change is None):
         return None
     newer = not history.older(releases[0], run.release)
     how, new, note = ("gone", None, "") if change is None else (change.how, change.new, change.note)

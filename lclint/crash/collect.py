@@ -67,6 +67,7 @@ class Event(Record):
         "during",
         "during_line",
         "iteration",
+        "iteration_line",
         "handled",
         "quoted",
         "attempt",
@@ -91,6 +92,7 @@ class Event(Record):
     during: str
     during_line: int
     iteration: int | None
+    iteration_line: int
     handled: bool
     quoted: bool
     attempt: int
@@ -108,6 +110,7 @@ class Event(Record):
         "during": "",
         "during_line": 0,
         "iteration": None,
+        "iteration_line": 0,
         "handled": False,
         "quoted": False,
         "attempt": 0,
@@ -140,7 +143,8 @@ class Collector:
         self.iteration: int | None = None
         self.iteration_line = 0
         self.iteration_file = ""
-        self.last_iteration: int | None = None
+        self.iterations: dict[str, int] = {}
+        
         self.failed = False
         self.root_rank: int | None = None
         self.root_local: int | None = None
@@ -169,7 +173,8 @@ class Collector:
         self._during_line = 0
         self._root = False
         self._named_rank: int | None = None
-        self._tail = ""
+        self._tail: tuple[str, Origin, tuple[Any, ...]] | None = None
+        self._half: tuple[str, tuple[Any, ...]] | None = None
         self._time: str | None = None
 
     def begin(self, log: Log) -> None:
@@ -265,15 +270,15 @@ class Collector:
         self.settings.feed(rest, number)
         key = origin.key()
         if self._stack(rest, number, key):
-            self._tail = ""
+            self._tail = None
             return
         self._failure(text, rest, number, origin, key)
-        self._tail = rest[-200:]
+        self._tail = (rest[-200:], origin, key)
 
     # progress
 
     def _progress(self, text: str, number: int) -> None:
-        if "iteration" in text or "step " in text:
+        if "iteration" in text or "step" in text:
             found = lines.iteration(text)
             if found is not None:
                 self._set_iteration(found, number)
@@ -314,7 +319,7 @@ class Collector:
         self.iteration = value
         self.iteration_line = number
         self.iteration_file = self._log.name
-        self.last_iteration = value
+        self.iterations[self._log.name] = value
 
     # stacks
 
@@ -326,6 +331,14 @@ class Collector:
                 self._open[key] = number
             self._after = None
             return len(text) < 200 and "Error" not in text
+        if self._half is not None:
+            # a label of srun cuts lines anywhere
+            (half, whose), self._half = self._half, None
+            if whose == key and '", line ' in text and 'File "' not in text:
+                text = half + text
+        elif 'File "' in text and '", line ' not in text and len(text) < 400:
+            self._half = (text, key)
+            return True
         if '", line ' in text or ".py:" in text:
             found = phases.frame(text, number)
             if found is not None:
@@ -341,9 +354,10 @@ class Collector:
                         del frames[4]
                     self._open.setdefault(key, number)
                     self._code(found, text)
-                self.all_files.add(found.file) if len(self.all_files) < 500 else None
+                if len(self.all_files) < 500:
+                    self.all_files.add(found.file)
                 return True
-        if text.startswith("    ") or text.startswith("\t"):
+        if text.startswith(("    ", "\t")):
             frames = self._after.frames if self._after is not None and self._after.key == key else self._frames.get(key, [])
             if frames and not frames[-1].code and not any(word in text for word in ("Error:", "out of memory")):
                 frames[-1].code = text.strip()[:300]
@@ -359,15 +373,15 @@ class Collector:
     # failures
 
     def _failure(self, whole: str, text: str, number: int, origin: Origin, key: tuple[Any, ...]) -> None:
-        if "emory" in text or "llocate" in text or "Tried" in text:
+        if self._tail and len(text) < 2000 and "out of" in self._tail[0][-60:]:
+            # the sentence's first words on two lines
+            before, came_from, came_key = self._tail
+            match = oom.START.search(before + text)
+            if match is not None and match.start() < len(before) < match.end():
+                self._out_of_memory(before + text, match.start(), number, came_from, came_key)
+                return
+        if "emory" in text or "llocate" in text:
             match = oom.START.search(text)
-            if match is None and self._tail and len(text) < 2000:
-                joined = self._tail + text
-                match = oom.START.search(joined)
-                if match is not None and match.start() < len(self._tail):
-                    text = joined
-                else:
-                    match = None
             if match is not None:
                 self._out_of_memory(text, match.start(), number, origin, key)
                 return
@@ -416,7 +430,8 @@ class Collector:
             if name == "OutOfMemoryError" or inner == "OutOfMemoryError":
                 # ray.exceptions.OutOfMemoryError is the host's, every other one the GPU's; the sentence itself, if there is one, says more
                 host = "ray.exceptions.OutOfMemoryError" in text
-                event = self._event("host_oom" if host else "gpu_oom", "ray-memory-monitor" if host else "named-only", failures.PROBABLE, text, number, origin, key)
+                kind, pattern = ("host_oom", "ray-memory-monitor") if host else ("gpu_oom", "named-only")
+                event = self._event(kind, pattern, failures.PROBABLE, text, number, origin, key)
             else:
                 weight = failures.CONSEQUENCE if failures.is_consequence(name, shown) else failures.CAUSE
                 if origin.level == "WARNING" or "Warning" in name:
@@ -450,6 +465,7 @@ class Collector:
             during=self._during,
             during_line=self._during_line,
             iteration=self.iteration,
+            iteration_line=self.iteration_line,
             quoted=quoted,
             attempt=self.attempt,
         )
@@ -495,7 +511,7 @@ class Collector:
         lead = text[:start]
         body = text[start : start + LONGEST_TEXT]
         event = self._event("gpu_oom", "out-of-memory", failures.CAUSE, text[max(0, start - 200) :], number, origin, key)
-        event.lead = lead[-2000:]
+        event.lead = f"{origin.level or ''} {lead[-2000:]}"
         event.quoted = failures.is_quoted(lead)
         if event.quoted:
             if event.frames:

@@ -1,12 +1,15 @@
 """What a log tells about the environment of the job: variables, versions, the GPU."""
 
+# ruff: noqa: E501 - a pattern is easier to read on one line
 from __future__ import annotations
 
 import re
 
 from lclint.catalog import tables
 
-_VARIABLE = re.compile(r"(?:^|[\s'\"])(?:export |declare -x )?((?:NCCL|PYTORCH|CUDA|NVTE|NVSHMEM|TORCH|TORCHINDUCTOR|NVLINK|HYBRIDEP|USE|UB|GLOO|OMP|RAY)_[A-Z0-9_]+|CUDA_LAUNCH_BLOCKING)=(?:\"([^\"\n]*)\"|'([^'\n]*)'|([^\s'\",;)]+))")
+_VARIABLE = re.compile(
+    r"(?:^|[\s'\"])(?:export |declare -x )?((?:NCCL|PYTORCH|CUDA|NVTE|NVSHMEM|TORCH|TORCHINDUCTOR|NVLINK|HYBRIDEP|USE|UB|GLOO|OMP|RAY)_[A-Z0-9_]+|CUDA_LAUNCH_BLOCKING)=(?:\"([^\"\n]*)\"|'([^'\n]*)'|([^\s'\",;)]+))"
+)
 _NCCL_SET = re.compile(r"NCCL INFO (NCCL_[A-Z0-9_]+) set by environment to ([^\s.]+)")
 _VERSIONS = {
     "torch": re.compile(r"(?i)\b(?:pytorch|torch)(?: version)?\s*(?:==|[:=])\s*v?(\d+\.\d+(?:\.\d+)?)"),
@@ -55,3 +58,8 @@ def by_capacity(size: int) -> str | None:
     gib = size / 2**30
     keys = {gpu.key for gpu in tables.gpus().values() if gpu.torch_total_gib and abs(gpu.torch_total_gib - gib) <= TOLERANCE * gib}
     return keys.pop() if len(keys) == 1 else None
+
+
+def fills(size: int, share: float) -> bool:
+    """Whether that many reserved bytes are at least that share of the capacity of some GPU, and no more than it."""
+    return any(gpu.torch_total_gib and share <= size / 2**30 / gpu.torch_total_gib <= 1.005 for gpu in tables.gpus().values())

@@ -3,6 +3,7 @@
 A signature has a weight: 3 says the cause, 2 makes one probable (a process that got SIGKILL), 1 is what other ranks die of.
 """
 
+# ruff: noqa: E501 - a pattern is easier to read on one line
 from __future__ import annotations
 
 import re
@@ -50,7 +51,7 @@ SIGNATURES = (
     _s("ray-system-error", "host_oom", PROBABLE, ("exceeded K8s pod memory", "memory limits"), r"may have exceeded K8s pod memory limits"),
     _s("rust-allocation", "host_oom", CAUSE, ("memory allocation of",), r"memory allocation of (?P<bytes>\d+) bytes failed", "dataloader"),
     _s("bad-alloc", "host_oom", CAUSE, ("bad_alloc",), r"std::bad_alloc"),
-    _s("host-allocation", "host_oom", CAUSE, ("DefaultCPUAllocator", "MemoryError", "Errno 12"), r"DefaultCPUAllocator: (?:can't|not enough) [^\n]*?(?:allocate (?P<bytes>\d+) bytes|memory)|\b_?(?:Array)?MemoryError\b(?::|$)|\[Errno 12\] Cannot allocate memory"),
+    _s("host-allocation", "host_oom", CAUSE, ("DefaultCPUAllocator", "MemoryError", "Errno 12"), r"DefaultCPUAllocator: [^\n]*?tried to allocate (?P<bytes>\d+) bytes|DefaultCPUAllocator: (?:can't|not enough) [^\n]*memory|\b_?(?:Array)?MemoryError\b(?::|$)|\[Errno 12\] Cannot allocate memory"),
     _s("sigkill", "host_oom", PROBABLE, ("exitcode: -9", "exitcode  : -9", "exitcode: 137", "SIGKILL"), r"failed \(exitcode: (?:-9|137)\) local_rank: (?P<local>\d+)|exitcode\s*: (?:-9|137)\b|Signal 9 \(SIGKILL\) received"),
     _s("sigkill", "host_oom", PROBABLE, ("exit code 137", "Exit Code: 137", "exit status 137"), r"(?i)exit (?:code|status):? 137"),
     _s("sigkill", "host_oom", PROBABLE, (" Killed ", "Killed"), r"line \d+:\s+\d+ Killed\b|^Killed$|\(core dumped\) Killed"),
@@ -71,12 +72,36 @@ SIGNATURES = (
 # fmt: on
 
 # an exception's last line; what wraps another error or follows from one is not a cause
-ERROR = re.compile(r"^\W{0,3}(?:[A-Za-z_][\w]*\.)*(?P<name>[A-Z]\w*(?:Error|Exception|OutOfResources|Exit|Interrupt|Timeout))(?:\((?P<inner>\w+)\))?(?:: (?P<text>.*)|:?$)")
-WRAPPERS = ("ChildFailedError", "RayTaskError", "DistBackendError", "RayActorError", "ActorDiedError", "KeyboardInterrupt", "SystemExit", "SignalException", "BrokenPipeError", "ConnectionResetError", "DistNetworkError", "DistStoreError", "WorkerCrashedError")
-_DIES_OF_IT = re.compile(r"Connection (?:closed|reset)|closed by (?:remote )?peer|Broken pipe|ncclRemoteError|Socket Timeout|TCPStore|recvValue failed|unhandled (?:system|cuda) error|aborted|NCCL (?:timeout|error)")
-_HANDLED = re.compile(r"(?i)switching to|fall(?:ing|s)? ?back|retry|retri(?:ed|es)|skipping|will (?:be )?(?:split|reduced)|encountered during|caught|recover|continu|ignored|trying again|(?<!un)handled")
-_QUOTED = re.compile(r"""(?i)['"](?:text|content|prompt|response|completion|answer|output|messages?_?content|generated_text|question|reward_text|sample)['"]\s*:|Finish: \{|<\|im_start\|>|\bassistant:""")
-_TALK = re.compile(r"(?i)\b(?:if you (?:see|get|hit|run into)|in case of|to avoid|such as|e\.g\.|for example|when you see|means that|may (?:lead|cause)|can (?:lead|cause)|prevent)\b")
+ERROR = re.compile(
+    r"^\W{0,3}(?:[A-Za-z_][\w]*\.)*(?P<name>[A-Z]\w*(?:Error|Exception|OutOfResources|Exit|Interrupt|Timeout))(?:\((?P<inner>\w+)\))?(?:: (?P<text>.*)|:?$)"
+)
+WRAPPERS = (
+    "ChildFailedError",
+    "RayTaskError",
+    "DistBackendError",
+    "RayActorError",
+    "ActorDiedError",
+    "KeyboardInterrupt",
+    "SystemExit",
+    "SignalException",
+    "BrokenPipeError",
+    "ConnectionResetError",
+    "DistNetworkError",
+    "DistStoreError",
+    "WorkerCrashedError",
+)
+_DIES_OF_IT = re.compile(
+    r"Connection (?:closed|reset)|closed by (?:remote )?peer|Broken pipe|ncclRemoteError|Socket Timeout|TCPStore|recvValue failed|unhandled (?:system|cuda) error|aborted|NCCL (?:timeout|error)"
+)
+_HANDLED = re.compile(
+    r"(?i)switching to|fall(?:ing|s)? ?back|retry|retri(?:ed|es)|skipping|will (?:be )?(?:split|reduced)|encountered during|caught|recover|continu|ignored|trying again|(?<!un)handled"
+)
+_QUOTED = re.compile(
+    r"""(?i)['"](?:text|content|prompt|response|completion|answer|output|messages?_?content|generated_text|question|reward_text|sample)['"]\s*:|Finish: \{|<\|im_start\|>|\bassistant:"""
+)
+_TALK = re.compile(
+    r"(?i)\b(?:if you (?:see|get|hit|run into)|in case of|to avoid|such as|e\.g\.|for example|when you see|means that|may (?:lead|cause)|can (?:lead|cause)|prevent)\b"
+)
 
 
 def match(text: str) -> tuple[Signature, re.Match[str]] | None:

@@ -14,7 +14,7 @@ ITERATION = re.compile(r"\biteration\s+(\d+)/\s*\d+\s*\|")
 _ELAPSED = re.compile(r"elapsed time per iteration \(ms\): ([\d.]+)")
 _MEMORY = re.compile(r"(?:\[Rank (?P<rank>\w+)\] )?\(after (?P<iteration>\d+) iterations\) memory \((?P<unit>MB|GB)\)(?P<rest>[^\n\[]*)")
 _PAIR = re.compile(r"([a-z][a-z -]*?)(?:-gigabytes)?: ([\d.]+)")
-_STEP = re.compile(r"model\.py:\d+ - step (\d+):|\bstep (\d+): \{'train/")
+_STEP = re.compile(r"model\.py:\d+ - step (\d+):|\bstep (\d+): \{'train/|\bstep:(\d+) - \w+/")
 STARTS = (
     re.compile(r"current_iteration to (\d+)\.\.\."),
     re.compile(r"[Ss]tarting training loop at iteration (\d+)"),
@@ -30,7 +30,14 @@ _WORLD = re.compile(
 _NCCL_RANK = re.compile(r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<gpu>\d+)\] NCCL INFO comm \S+ rank (?P<rank>\d+) nranks (?P<ranks>\d+)")
 NCCL_ORIGIN = re.compile(r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<gpu>\d+)\] ")
 PARAMETERS = re.compile(r"number of parameters on \([^)]*\) model parallel rank \([^)]*\): (\d+)")
-_KEYS = {"allocated": "allocated", "max allocated": "max_allocated", "max-allocated": "max_allocated", "reserved": "reserved", "max reserved": "max_reserved", "max-reserved": "max_reserved"}
+_KEYS = {
+    "allocated": "allocated",
+    "max allocated": "max_allocated",
+    "max-allocated": "max_allocated",
+    "reserved": "reserved",
+    "max reserved": "max_reserved",
+    "max-reserved": "max_reserved",
+}
 
 
 def iteration(text: str) -> int | None:
@@ -41,7 +48,7 @@ def iteration(text: str) -> int | None:
     if found is None:
         step = _STEP.search(text)
         if step is not None:
-            found = int(step[1] or step[2])
+            found = int(step[1] or step[2] or step[3])
     return found
 
 

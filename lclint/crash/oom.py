@@ -4,6 +4,7 @@ People wrap the sentence at 80 columns, cut it, and print several at once. So al
 for by itself: a clause that is missing is None, and the others stand. The wordings are those of torch 1.4 to 2.9 and of torch_npu.
 """
 
+# ruff: noqa: E501 - a pattern is easier to read on one line
 from __future__ import annotations
 
 import re
@@ -19,7 +20,11 @@ _REQUEST = re.compile(r"Triedtoallocate" + SIZE + r"(?=\.(?!\d)|\(|,|;|\"|'|\\|$
 _CLAUSES = {
     "capacity": (re.compile(SIZE + r"totalcapaci?ty"), re.compile(r"totalcapaci?tyof" + SIZE)),
     "free": (re.compile(r"ofwhich" + SIZE + "isfree"), re.compile(SIZE + r"free")),
-    "allocated": (re.compile(SIZE + r"alreadyallocated"), re.compile(r"llocatedmemory" + SIZE + r"isallocatedbyPyTorch"), re.compile(SIZE + r"isallocatedbyPyTorch")),
+    "allocated": (
+        re.compile(SIZE + r"alreadyallocated"),
+        re.compile(r"llocatedmemory" + SIZE + r"isallocatedbyPyTorch"),
+        re.compile(SIZE + r"isallocatedbyPyTorch"),
+    ),
     "private_pools": (re.compile(SIZE + r"allocatedinprivatepools"),),
     "unallocated": (re.compile(SIZE + r"isreservedbyPyTorchbutunallocated"),),
     "reserved": (re.compile(SIZE + r"reservedintotal"),),
@@ -43,7 +48,21 @@ _NOT_PART = re.compile(
 class OutOfMemory(Record):
     """One such sentence: sizes in bytes, None where a clause is missing; ``others`` maps process ids to bytes."""
 
-    __slots__ = ("requested", "capacity", "free", "allocated", "unallocated", "private_pools", "allowed", "process", "others", "device", "index", "advice", "wording")
+    __slots__ = (
+        "requested",
+        "capacity",
+        "free",
+        "allocated",
+        "unallocated",
+        "private_pools",
+        "allowed",
+        "process",
+        "others",
+        "device",
+        "index",
+        "advice",
+        "wording",
+    )
     requested: int | None
     capacity: int | None
     free: int | None

@@ -4,6 +4,7 @@ The deepest frame that says something wins, except that evaluation, graph captur
 win wherever they stand: what runs inside them is part of them.
 """
 
+# ruff: noqa: E501 - a pattern is easier to read on one line
 from __future__ import annotations
 
 import re
@@ -45,6 +46,7 @@ _DEEPEST = (
     ),
     ("model_build", None, re.compile(r"^(?:get_model|build_model|reset_parameters|to_megatron_model|provide|provide_distributed_model|model_provider|import_ckpt|_materialize\w*)$"), None),
     ("model_build", re.compile(r"utils/_device\.py$"), re.compile(r"__torch_function__"), None),
+    ("model_build", re.compile(r"(?:param_and_grad_buffer|distributed_data_parallel)\.py$"), re.compile(r"^(?:__init__|_allocate\w*)$"), None),
     ("grad_reduce", re.compile(r"(?:param_and_grad_buffer|finalize_model_grads)\.py$"), None, None),
     ("grad_reduce", None, re.compile(r"finish_grad_sync|start_grad_sync|finalize_model_grads|reduce_scatter_grad|_reduce_gradients|allreduce_gradients"), None),
     ("logits_loss", re.compile(r"(?:cross_entropy|fused_cross_entropy|linear_cross_entropy|ppo_utils)\w*\.py$"), None, None),
@@ -73,7 +75,9 @@ _DEEPEST = (
     ("init", None, re.compile(r"^(?:validate|validate_args|__post_init__|finalize|prepare_trainer|_init_rollout_engine|runtime_config_update|_validate\w*|initialize_megatron|__init__)$"), None),
 )  # fmt: skip
 # a plain linear layer, norm or communication helper: whoever calls it says what it is for
-_SILENT = re.compile(r"(?:tensor_parallel/(?:layers|mappings|random|data)|distributed_c10d|c10d_logger|nn/modules/module|_contextlib|site-packages/torch/(?:_ops|functional))\.py$")
+_SILENT = re.compile(
+    r"(?:tensor_parallel/(?:layers|mappings|random|data)|distributed_c10d|c10d_logger|nn/modules/module|_contextlib|site-packages/torch/(?:_ops|functional))\.py$"
+)
 _INSIDE_BACKWARD = ("forward",)
 
 _LINES = (
@@ -104,7 +108,7 @@ def of_frames(frames: Iterable[Frame]) -> str:
         if anywhere is not None:
             return anywhere
     for item in frames:
-        if _SILENT.search(item.file) and not (item.function == "backward"):
+        if _SILENT.search(item.file) and item.function != "backward":
             continue
         phase = _match(_DEEPEST, item)
         if phase is not None:

@@ -19,7 +19,7 @@ _PREFIX = re.compile(
     | (?P<ray>\((?P<actor>[A-Za-z_][\w.]*)(?:[ ]pid=(?P<pid>\d+))?(?:,[ ]ip=(?P<ip>[\w.:-]+))?\)[ ]?)
     | (?P<c10>\[(?P<c10_level>[EWIF])\d{3,4}[ ]\d\d:\d\d:\d\d\.\d+[ ][\w.]+:\d+\][ ]?)
     | (?P<glog>(?P<glog_level>[EWIF])\d{4}[ ]\d\d:\d\d:\d\d(?:\.\d+)?[ ]+\d+[ ][\w./-]+:\d+\][ ]?)
-    | (?P<group>\[(?:PG[ ][^\]]*|Rank[ ]\d+)\][ ]?(?!\())
+    | (?P<group>\[(?:PG[ ][^\]]*|Rank[ ]\d+)\](?![ ]?\()[ ]?)
     | (?P<slime>\[\d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d\][ ](?=[\w.]+\.py:\d+[ ]-[ ]))
     | (?P<module>[\w.]+\.py:\d+[ ]-[ ])
     | (?P<stamp>[ ]?\[?(?P<time>20\d\d-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)Z?\]?(?:[ ]+|:[ ]|Z[ ]|$)(?![ ]*iteration\b))

@@ -19,7 +19,27 @@ GZIP = b"\x1f\x8b"
 MOST_EXPANSION = 400
 FREE_EXPANSION = 256 * 2**20
 MOST_FILES = 20_000
-_NOT_LOGS = (".pt", ".pth", ".bin", ".safetensors", ".npy", ".npz", ".pickle", ".pkl", ".so", ".py", ".tar", ".zip", ".yaml", ".yml", ".idx", ".png", ".nsys-rep", ".qdrep", ".sqlite")
+_NOT_LOGS = (
+    ".pt",
+    ".pth",
+    ".bin",
+    ".safetensors",
+    ".npy",
+    ".npz",
+    ".pickle",
+    ".pkl",
+    ".so",
+    ".py",
+    ".tar",
+    ".zip",
+    ".yaml",
+    ".yml",
+    ".idx",
+    ".png",
+    ".nsys-rep",
+    ".qdrep",
+    ".sqlite",
+)
 _SNAPSHOT = re.compile(r"snapshot.*\.(?:pickle|pkl)$")
 
 
@@ -53,7 +73,9 @@ def logs(path: str) -> list[Log]:
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError) as error:
-        raise InputError("does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {getattr(error, 'strerror', error)}", path, hint="check the path") from None
+        raise InputError(
+            "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {getattr(error, 'strerror', error)}", path, hint="check the path"
+        ) from None
     if not stat.S_ISDIR(mode):
         return [Log(path, path)]
     found = [name for name in _walk(path) if not name.endswith(_NOT_LOGS)]

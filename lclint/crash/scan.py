@@ -117,6 +117,7 @@ class _Walker:
             self.collector.lines(*self.kept.popleft())
 
     def _matters(self, data: bytes) -> bool:
+        needles: tuple[bytes, ...]
         if self.collector.failed:
             needles = _AFTER_FAILURE
         elif data.rfind(b"iteration ", max(0, len(data) - 20_000)) >= 0:

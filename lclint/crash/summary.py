@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
+from lclint.core.errors import InputError
 from lclint.core.finding import Evidence
-from lclint.crash import environment, failures, phases
+from lclint.crash import environment, failures, phases, snapshot
 from lclint.crash.collect import Collector, Event
-from lclint.crash.reading import Log, logs
-from lclint.crash.record import MEMORY_FAILURES, Crash, Frame
+from lclint.crash.reading import Log, logs, snapshots
+from lclint.crash.record import MEMORY_FAILURES, Crash, Frame, Reading
 from lclint.crash.scan import scan
 
 # retries and slowdown from which a run that did not fail counts as thrashing its allocator
 THRASH_RETRIES = 8
 THRASH_SLOWDOWN = 1.25
 _SHOWN = 240
+# without a count of retries: so slow, with so much of a known GPU's memory reserved
+FULL_SLOWDOWN = 1.5
+FULL_SHARE = 0.94
+_ATTEMPT = re.compile(r"attempt_\d+/")
+# errors by which a config is refused
+_REFUSALS = ("AssertionError", "ValueError", "NotImplementedError")
 
 
 def diagnose(paths: Iterable[str], progress: Callable[[int], None] | None = None) -> Crash:
@@ -24,10 +32,13 @@ def diagnose(paths: Iterable[str], progress: Callable[[int], None] | None = None
     """
     collector = Collector()
     names = []
+    pickles: list[str] = []
     interrupted = False
     for path in paths:
         names.append(path)
-        for log in logs(path):
+        found = snapshots(path)
+        pickles += found
+        for log in [] if found == [path] else logs(path):
             try:
                 scan(log, collector, progress)
             except KeyboardInterrupt:
@@ -35,10 +46,29 @@ def diagnose(paths: Iterable[str], progress: Callable[[int], None] | None = None
                 break
         if interrupted:
             break
-    crash = summarise(collector)
+    crash = _with_snapshots(summarise(collector), pickles, alone=len(pickles) == len(names))
     crash.path = crash.path or (names[0] if names else "")
     if interrupted:
         crash.notes.append("reading was interrupted: this is what was seen until then")
+    return crash
+
+
+def _with_snapshots(crash: Crash, pickles: list[str], alone: bool) -> Crash:
+    """The crash with what memory snapshots add: that of the rank that failed first, or else the first one."""
+    found = []
+    for path in pickles:
+        try:
+            found.append(snapshot.read(path))
+        except InputError as error:
+            if alone:
+                raise
+            crash.notes.append(str(error))
+    if not found:
+        return crash
+    mine = next((s for s in found if s.rank is not None and s.rank == crash.first_rank), found[0])
+    if alone:
+        return snapshot.as_crash(mine)
+    crash.evidence += snapshot.evidence(mine)
     return crash
 
 
@@ -124,8 +154,7 @@ def _with_failure(crash: Crash, collector: Collector, event: Event, events: list
     crash.first_rank, crash.local_gpu, crash.host, crash.time = event.rank, event.local, event.host, event.time
     crash.requested_bytes = event.requested
     if crash.iteration is not None or event.iteration is not None:
-        several = len({e.file for e in events}) > 1 or event.file != collector.iteration_file
-        crash.iteration = collector.last_iteration if several and event.file != collector.iteration_file else event.iteration
+        crash.iteration = event.iteration if event.file in collector.iterations else _elsewhere(collector, event.file)
     crash.frames = event.frames
     if event.message is not None:
         _sizes(crash, event)
@@ -147,6 +176,13 @@ def _with_failure(crash: Crash, collector: Collector, event: Event, events: list
     if crash.kind == "gpu_oom" and crash.phase == "graph_capture":
         crash.kind = "cuda_graph_oom"
     crash.evidence = _evidence(crash, event, collector)
+
+
+def _elsewhere(collector: Collector, file: str) -> int | None:
+    """The last iteration in the files of other ranks, of the same attempt where torchrun keeps attempts apart."""
+    attempt = _ATTEMPT.search(file)
+    reached = [n for name, n in collector.iterations.items() if attempt is None or attempt[0] in name]
+    return max(reached) if reached else None
 
 
 def _sizes(crash: Crash, event: Event) -> None:
@@ -191,6 +227,8 @@ def _phase(event: Event, crash: Crash) -> str:
         return event.during
     if event.kind == "host_oom" and event.during == "dataloader":
         return event.during
+    if event.signature == "error" and event.iteration is None and any(name in event.text[:80] for name in _REFUSALS):
+        return "init"
     return "unknown"
 
 
@@ -219,6 +257,14 @@ def _without_failure(crash: Crash, collector: Collector, events: list[Event]) ->
         crash.allocated_bytes = reading.allocated
         crash.evidence = [Evidence(path=crash.path, line=r.line, text=f"after {r.iteration} iterations: {n} retries") for n, r in (retries[0], retries[-1])]
         return
+    full = _full(collector)
+    if full is not None and slowdown is not None and slowdown >= FULL_SLOWDOWN:
+        crash.kind, crash.signature = "allocator_thrash", "full"
+        crash.path, crash.line = collector.iteration_file, full.line
+        crash.error = f"an iteration takes {slowdown:.1f} times as long as at best, with {(full.max_reserved or 0) / 2**30:.1f} GiB reserved"
+        crash.allocated_bytes = full.allocated
+        crash.evidence = [Evidence(path=crash.path, line=full.line, text=crash.error)]
+        return
     if quoted is not None:
         crash.kind, crash.signature, crash.error = "not_memory", "quoted", _short(quoted.text)
         crash.path, crash.line = quoted.file, quoted.line
@@ -236,14 +282,21 @@ def _without_failure(crash: Crash, collector: Collector, events: list[Event]) ->
         crash.evidence = [Evidence(path=file, line=line, text="Traceback (most recent call last)"), *_frame_evidence(file, frames)]
 
 
+def _full(collector: Collector) -> Reading | None:
+    """A memory report that shows a known GPU almost wholly reserved."""
+    for reading in reversed(collector.readings):
+        if reading.max_reserved and environment.fills(reading.max_reserved, FULL_SHARE):
+            return reading
+    return None
+
+
 def _evidence(crash: Crash, event: Event, collector: Collector) -> list[Evidence]:
     shown = [Evidence(path=event.file, line=event.line, text=_short(event.text))]
     shown += _frame_evidence(event.file, event.frames)
     if not event.frames and event.during and event.during_line:
         shown.append(Evidence(path=event.file, line=event.during_line, text=f"begins {event.during}"))
-    if event.iteration is not None and collector.iteration_line:
-        if collector.iteration_file == event.file and collector.iteration_line < event.line:
-            shown.append(Evidence(path=event.file, line=collector.iteration_line, text=f"iteration {event.iteration} is the last one reported before it"))
+    if event.iteration is not None and collector.iteration_file == event.file and 0 < event.iteration_line < event.line:
+        shown.append(Evidence(path=event.file, line=event.iteration_line, text=f"iteration {event.iteration} is the last one reported before it"))
     full = [reading for reading in collector.readings if reading.max_reserved]
     if full:
         most = max(full, key=lambda reading: reading.max_reserved or 0)

@@ -43,7 +43,6 @@ _plain("crash.first_rank", "first_rank", "rank", "The global rank that failed fi
 _plain("crash.signature", "signature", "name", "The pattern that the failure matched.")
 _plain("crash.error", "error", "text", "The error as the log has it.")
 _plain("crash.wording", "wording", "release", "The generation of PyTorch that words its message like this.")
-_plain("crash.front_end", "front_end", "name", "The program whose stack it is: megatron, bridge, slime, verl, easyr1, nemo_rl, swift, nemo.")
 _plain("crash.slowdown", "slowdown", "times", "How many times longer an iteration took at the end than at best.")
 _plain("crash.handled", "handled", "failures", "How many failures the program dealt with.")
 _plain("crash.died_of_it", "died_of_it", "ranks", "Ranks that died because another one had failed.")
@@ -75,6 +74,19 @@ def _derived(name: str, unit: str) -> Callable[[Callable[[Any], Any]], Callable[
         return compute
 
     return register
+
+
+@_derived("crash.front_end", "name")
+def front_end(g: Any) -> str:
+    """The program whose stack it is: megatron, bridge, slime, verl, easyr1, nemo_rl, swift, nemo; other where the stack does not tell."""
+    return g.run.crash.front_end or "other"
+
+
+@_derived("crash.few_ranks", "true or false")
+def few_ranks(g: Any) -> bool:
+    """Whether at most a quarter of the ranks failed themselves, which points at uneven load; true for one rank of unknown many."""
+    failed = len(g.run.crash.failed_ranks)
+    return failed <= max(1, (g.run.crash.world_size or 0) // 4)
 
 
 @_derived("crash.memory_failure", "true or false")
@@ -123,7 +135,7 @@ def outside_torch(g: Any) -> Any:
 @_derived("crash.other_processes_gib", "GiB")
 def other_processes(g: Any) -> float:
     """What other processes hold of the GPU, as far as the message lists them."""
-    return round(sum(g.run.crash.other_processes.values()) / GIB, 2)
+    return _gib(sum(g.run.crash.other_processes.values()))
 
 
 @_derived("crash.other_process", "process ids")
@@ -258,3 +270,19 @@ for _name, (_default, _others) in _FIELDS.items():
 def differences(g: Any) -> list[dict[str, Any]]:
     """Fields that the log prints with another value than the config file has: ``field``, ``config``, ``log``."""
     return list(g.run.crash_differences)
+
+
+@_derived("crash.request", "text")
+def request(g: Any) -> str:
+    """What was asked for, for messages: ``4.01 GiB``, or ``memory`` where the log does not say."""
+    size = g.run.crash.requested_bytes
+    if size is None:
+        return "memory"
+    return f"{size / GIB:.2f} GiB" if size >= GIB else f"{size / 2**20:.0f} MiB"
+
+
+@_derived("crash.where", "text")
+def where(g: Any) -> str:
+    """The rank that failed first, for messages: ``rank 3``, or ``a rank``."""
+    rank = g.run.crash.first_rank
+    return "a rank" if rank is None else f"rank {rank}"

@@ -111,7 +111,7 @@ class Model:
             peak_bytes=sum(round(value) for value in parts.values()),
             low_bytes=round(low),
             high_bytes=round(high),
-            components={name: round(value) for name, value in parts.items() if value >= 1},
+            components={name: round(value) for name, value in parts.items() if round(value)},
             first_step_peak_bytes=round(first),
             instant=instant,
             layers=sum(chunk.layers for chunk in chunks),

@@ -12,6 +12,9 @@ from lclint.config.run import Run
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 from lclint.memory.vocabulary import padded_vocabulary
 
+# diffusion models and several models in one: other layers, no vocabulary
+OTHER_MODELS = ("WanModelProvider", "FluxProvider", "MegatronMIMOProvider")
+
 
 class Reader:
     """Reads fields of a run, keeping book of what was assumed and what is missing."""
@@ -86,6 +89,8 @@ class Inputs:
         self._optimizer(r)
         self._saving(r)
         self._gpu(r)
+        if str(r.raw("model._target_")).rpartition(".")[2] in OTHER_MODELS:
+            r.needs.append("a language model: this class is none")
 
     def _layout(self, r: Reader) -> None:
         self.tp = r.essential("model.tensor_model_parallel_size")
@@ -131,8 +136,8 @@ class Inputs:
         self.bias = r.flag("model.add_bias_linear", True)
         self.norm = 1 if r.text("model.normalization", "LayerNorm") == "RMSNorm" else 2
         self.tied = r.flag("model.share_embeddings_and_output_weights", True)
-        self.hidden_dropout = float(r.value("model.hidden_dropout", 0.1)) > 0
-        self.attention_dropout = float(r.value("model.attention_dropout", 0.1)) > 0
+        self.hidden_dropout = r.value("model.hidden_dropout", 0.1) not in (0, 0.0)
+        self.attention_dropout = r.value("model.attention_dropout", 0.1) not in (0, 0.0)
         self.vocabulary = padded_vocabulary(r, self.tp)
         self.positions = 0
         if r.text("model.position_embedding_type", "learned_absolute") == "learned_absolute":
@@ -238,9 +243,7 @@ class Inputs:
         self.instances = r.number("ddp.num_distributed_optimizer_instances", 1)
         self.optimizer = r.text("optimizer.optimizer", "adam")
         self.muon = "muon" in self.optimizer
-        self.layer_wise = self.muon and (
-            self.distributed or self.optimizer.startswith("dist_") or r.flag("optimizer.use_layer_wise_distributed_optimizer")
-        )
+        self.layer_wise = self.muon and (self.distributed or self.optimizer.startswith("dist_") or r.flag("optimizer.use_layer_wise_distributed_optimizer"))
         self.precision_aware = r.flag("optimizer.use_precision_aware_optimizer")
         self.moments = tuple(_width(r.text(f"optimizer.{name}", "fp32")) for name in ("exp_avg_dtype", "exp_avg_sq_dtype"))
         self.main_width = _width(r.text("optimizer.main_params_dtype", "fp32"))

@@ -82,11 +82,9 @@ def stages(m: Inputs) -> list[list[Chunk]]:
             rows = []
         if rows and len(rows) % m.pp == 0:
             return _from_layout(m, rows, kinds)
-    if m.pattern:
-        parts = m.pattern.split("/")[0].split("|")
-        if len(parts) % m.pp == 0 and len(parts) > 1:
-            rows = [[LETTERS[letter] for letter in part if letter in LETTERS] for part in parts]
-            return _placed(m, rows)
+    parts = m.pattern.split("/")[0].split("|")
+    if len(parts) > 1 and len(parts) % m.pp == 0:
+        return _placed(m, [[LETTERS[letter] for letter in part if letter in LETTERS] for part in parts])
     return _placed(m, _even(m, kinds))
 
 

@@ -8,7 +8,7 @@ from lclint.core.finding import Evidence, Finding
 from lclint.diagnosing import Diagnosis
 from lclint.report.screen import count, printable, wrap
 from lclint.report.style import Style
-from lclint.report.text import applies, changes
+from lclint.report.text import changes
 
 
 class DiagnosisText:
@@ -52,7 +52,11 @@ class DiagnosisText:
             shown = ", ".join(map(str, others[:8])) + (" ..." if len(others) > 8 else "")
             yield f"the same on {count(len(others), 'other rank')}: {shown}"
         if crash.died_of_it:
-            yield f"{count(crash.died_of_it, 'rank')} timed out or aborted because of it" if crash.fatal else f"{count(crash.died_of_it, 'rank')} reported time-outs"
+            yield (
+                f"{count(crash.died_of_it, 'rank')} timed out or aborted because of it"
+                if crash.fatal
+                else f"{count(crash.died_of_it, 'rank')} reported time-outs"
+            )
         if crash.handled and crash.kind != "handled_oom":
             yield f"{crash.handled} out-of-memory error(s) that the program dealt with"
         if crash.settings:
@@ -70,7 +74,7 @@ class DiagnosisText:
         if finding.reason:
             yield from wrap(finding.reason, self.width, "  why: ", "       ")
         for fix in finding.fixes:
-            label = f"  helps [{fix.applicability if applies(fix) else 'by hand'}]: "
+            label = f"  helps [{'by hand' if fix.applicability == 'display-only' else fix.applicability}]: "
             first, *rest = wrap(fix.title, self.width, label, "    ")
             yield first.replace(label, paint(label, "fix"), 1)
             yield from rest
@@ -78,5 +82,3 @@ class DiagnosisText:
                 yield from wrap(fix.action, self.width, "    ", "    ")
             for change in changes(fix):
                 yield from wrap(change, self.width, "    ", "      ")
-
-

@@ -25,7 +25,10 @@ def _page(rule: dict[str, Any], style: Style, width: int) -> Iterator[str]:
     yield from _prose(rule["why"], width)
     yield ""
     yield style.paint("Cases" + (" (every one that holds is reported)" if rule.get("report") == "all" else ""), "strong")
-    for name, key in (("only for Bridge", "releases"), ("only where", "where"), ("for each item of", "each")):
+    if "releases" in rule:
+        releases = "for every release of Bridge" if rule["releases"] == "any" else f"only for Bridge {_expression(rule['releases'])}"
+        yield from wrap(releases, width, "  ", "    ")
+    for name, key in (("only where", "where"), ("for each item of", "each")):
         if key in rule:
             yield from wrap(f"{name} {_expression(rule[key])}", width, "  ", "    ")
     for case in rule["cases"]:

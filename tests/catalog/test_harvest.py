@@ -7,7 +7,7 @@ from pathlib import Path
 
 import harvest
 import pytest
-from harvesting import gpus, pack
+from harvesting import gpus, pack, pack_history
 
 DATA = Path(harvest.DATA)
 TOOLS = Path(harvest.TOOLS)
@@ -16,6 +16,28 @@ TOOLS = Path(harvest.TOOLS)
 def test_the_gpu_table_is_up_to_date(tmp_path: Path) -> None:
     harvest.main(["gpus", "--out", str(tmp_path)])
     assert (tmp_path / "gpus.json").read_bytes() == (DATA / "gpus.json").read_bytes()
+
+
+def test_what_became_of_fields_and_classes_is_up_to_date(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    harvest.main(["history", "--out", str(tmp_path)])
+    assert (tmp_path / "history.json").read_bytes() == (DATA / "history.json").read_bytes()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("model,no_such_field,0.5,,gone,", "release 0.5 does not have it"),
+        ("optimizer,muon_use_nesterov,0.5,optimizer.muon_nesterov,rename,", "release 0.5 does not have it"),
+        ("optimizer,muon_use_nesterov,0.4,optimizer.no_such_field,rename,", "the newest release has no optimizer.no_such_field"),
+        ("optimizer,muon_use_nesterov,0.4,,rename,", "rename to nothing"),
+    ],
+)
+def test_a_row_that_the_tables_contradict(tmp_path: Path, line: str, fault: str) -> None:
+    (tmp_path / "renames.csv").write_text(f"section,field,last,new,how,note\n{line}\n", encoding="utf-8")
+    (tmp_path / "classes.csv").write_text("class,last,new,how,note\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=fault):
+        pack_history.read(tmp_path)
 
 
 def test_an_empty_cell_is_unknown() -> None:
