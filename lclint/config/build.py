@@ -14,7 +14,6 @@ from lclint.config.run import BELOW, Problem, Run
 from lclint.core.errors import InputError, LclintError, UsageError
 from lclint.core.options import Options
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
-from lclint.sources import hydra
 from lclint.sources.document import Document
 
 
@@ -47,6 +46,7 @@ def from_document(
     for name in values.overlay(run.written, fields, run.origins, "file"):
         if run.base is not None:
             run.problems.append(Problem("classless-section", name))
+    _mark_defaults(run, fields)
     for problem in document.problems:
         line = document.position(problem.start)[0]
         run.problems.append(Problem("loader", ".".join(str(key) for key in problem.path) or "file", problem.message, None, line))
@@ -72,8 +72,15 @@ def from_mapping(data: dict[str, Any], options: Options, path: str = "<config>")
     else:
         values.flatten({str(key): value for key, value in data.items() if key != "_target_"}, fields)
     values.overlay(run.written, fields, run.origins, "file")
+    _mark_defaults(run, fields)
     _finish(run, options, None)
     return run
+
+
+def _mark_defaults(run: Run, fields: dict[str, Any]) -> None:
+    """Of Megatron-LM arguments: what no argument says is Megatron-LM's default."""
+    if run.kind == "megatron-args":
+        run.origins.update((name, "default") for name in fields if name not in run.keys)
 
 
 def _arguments(run: Run, data: dict[str, Any]) -> dict[str, Any]:
@@ -189,6 +196,9 @@ def _read_header(run: Run, options: Options, document: Document) -> None:
 
 def override(run: Run, text: str) -> None:
     """Apply one Hydra override; what Hydra would refuse becomes a problem of the run, and the value is left alone."""
+    # its grammar is a dozen regular expressions, which few checks need
+    from lclint.sources import hydra
+
     try:
         parsed = hydra.parse_override(text)
     except hydra.OverrideError as error:

@@ -179,7 +179,6 @@ DEFAULTS: dict[str, Any] = {
 EXPERT_DEFAULTS: dict[str, Any] = {
     "model.moe_router_topk": 2,
     "model.moe_token_dispatcher_type": "allgather",
-    "model.moe_flex_dispatcher_backend": "deepep",
     "model.moe_grouped_gemm": False,
     "model.moe_layer_freq": 1,
 }
@@ -223,6 +222,7 @@ def read(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str], dict[str
     _states(given, put)
     environment = data.get(ENVIRONMENT)
     found = {str(name): _text(value) for name, value in environment.items()} if environment.__class__ is dict else {}
+    keys.update((f"env_vars.{name}", (ENVIRONMENT, name)) for name in found)
     return fields, found, keys
 
 
@@ -249,6 +249,8 @@ def _shape(given: dict[str, Any], fields: dict[str, Any], put: Any) -> None:
     if given.get("num_experts"):
         for field, value in EXPERT_DEFAULTS.items():
             fields.setdefault(field, value)
+        if fields["model.moe_token_dispatcher_type"] == "flex":
+            fields.setdefault("model.moe_flex_dispatcher_backend", "deepep")
         put("model.moe_layer_freq", _frequency(given.get("moe_layer_freq", 1)), "moe_layer_freq")
         put("model.moe_ffn_hidden_size", given.get("moe_ffn_hidden_size", width), "moe_ffn_hidden_size")
         tp = fields["model.tensor_model_parallel_size"]

@@ -142,7 +142,7 @@ class Run:
         keys = field_path(at)
         if keys[0] == "env":
             name = ".".join(str(key) for key in keys[1:])
-            keys = ("env_vars", name)
+            keys = self.keys.get(f"env_vars.{name}", ("env_vars", name))
             origin = "env" if self.origins.get(f"env_vars.{name}") is None else self.origins[f"env_vars.{name}"]
         else:
             name = ".".join(str(key) for key in keys if key.__class__ is str)

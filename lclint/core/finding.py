@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lclint.core.errors import LclintError
 
 SEVERITIES = ("error", "warning", "info")
@@ -136,14 +138,26 @@ class Finding(Record):
 
 
 class Undecided(Record):
-    """A case that could not be decided, and what would decide it: ``--gpus``, ``--gpu``, a field, ``env.NAME``."""
+    """A case that could not be decided, and what would decide it: ``--gpus``, ``--gpu``, a field, ``env.NAME``.
 
-    __slots__ = ("rule", "case", "severity", "impact", "needs")
+    ``needs`` may be given as a function: hundreds of cases of a small file stay undecided, and few readers ask why.
+    """
+
+    __slots__ = ("rule", "case", "severity", "impact", "_needs")
     rule: str
     case: str
     severity: str
     impact: str
-    needs: list[str]
+    _needs: list[str] | Callable[[], list[str]]
+
+    def __init__(self, *, needs: list[str] | Callable[[], list[str]], **values: Any) -> None:
+        super().__init__(_needs=needs, **values)
+
+    @property
+    def needs(self) -> list[str]:
+        if not isinstance(self._needs, list):
+            self._needs = self._needs()
+        return self._needs
 
 
 class FileReport(Record):

@@ -25,11 +25,11 @@ ADOPTION = 400
 
 # where a record can begin in the middle of a line
 _SPLIT = re.compile(
-    r"\[rank\d+\]:|\[Rank \w+\] \((?:after|before) |Traceback \(most recent call last\)|(?<=\|)Number of parameters |"
-    r"\[20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\] +iteration |(?<=\))pretrain\(|srun: error: |slurmstepd: error: "
+    r"\[rank\d+\]:|\[Rank \w+\] \((?:after|before) |Traceback \(most recent call last\)|Number of parameters in |"
+    r"\[20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\] +iteration |srun: error: |slurmstepd: error: "
 )
 _SPLIT_LONG = re.compile(
-    _SPLIT.pattern + r"|(?<=\s)File \"|saving checkpoint at iteration|successfully (?:saved|loaded) checkpoint|[\w.-]+:\d+:\d+ \[\d+\] NCCL |"
+    _SPLIT.pattern + r"|File \"|saving checkpoint at iteration|successfully (?:saved|loaded) checkpoint|"
     r"(?:[Ss]tarting|Training) training loop|Setting rerun_state_machine|\[(?:before|after) the |using world size: |torch\.distributed\.elastic|"
     r"E\d{4} \d\d:\d\d|(?:torch\.)?(?:cuda\.)?OutOfMemoryError: "
 )
@@ -158,6 +158,7 @@ class Collector:
         self.notes: list[str] = []
         self.parameters: int | None = None
         self.attempt = 0
+        self.close_read = 0
         self._ranks: dict[tuple[str, str], int] = {}
         self._order = 0
         self._reset()

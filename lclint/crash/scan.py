@@ -14,6 +14,9 @@ from lclint.crash.reading import Log
 
 # what is read closely at the beginning of a file: configuration, communicators of thousands of ranks, the first iterations
 HEAD = 4 * 2**20
+# of thousands of files each has a shorter beginning, once so much has been read closely
+CLOSE = 96 * 2**20
+SHORT_HEAD = 2**17
 # blocks that are kept, to read closely what comes before a needle: tracebacks of many ranks at once take up to that much
 BEFORE = 4
 AFTER = 2
@@ -96,7 +99,8 @@ class _Walker:
 
     def feed(self, data: bytes, line: int, begins: bool) -> None:
         self.read += len(data)
-        if self.read <= HEAD:
+        if self.read <= HEAD and (self.read <= SHORT_HEAD or self.collector.close_read < CLOSE):
+            self.collector.close_read += len(data)
             self.collector.lines(data, line)
             return
         if self._matters(data):

@@ -141,9 +141,11 @@ def _touched(rule: Rule, known: dict[str, Any]) -> bool:
 
 
 def _undecided(rule: Rule, case: Case, facts: Facts) -> Undecided:
-    names = [name for name in case.names if name not in ("item", "index") and not name.startswith("item.")]
-    # an element that an interpolation leaves open: its list is what has to be said
-    needs = facts.undecided_needs(names) or [name for name in names if facts[name].__class__ is list and UNKNOWN in facts[name]]
+    def needs() -> list[str]:
+        names = [name for name in case.names if name not in ("item", "index") and not name.startswith("item.")]
+        # an element that an interpolation leaves open: its list is what has to be said
+        return facts.undecided_needs(names) or [name for name in names if facts[name].__class__ is list and UNKNOWN in facts[name]]
+
     return Undecided(rule=rule.name, case=case.id, severity=case.severity, impact=case.impact, needs=needs)
 
 

@@ -24,7 +24,8 @@ def _estimate(g: Any, which: str = "as it is") -> Estimate | None:
     """An estimate of the run, made once; None where it cannot be made or the change is not possible."""
     kept = dict.setdefault(g, KEPT, {})
     if which not in kept:
-        kept[which] = _make(g, which)
+        # nothing can be said of a model of unknown size, and saying so must cost nothing
+        kept[which] = None if UNKNOWN in (g["model.num_layers"], g["model.hidden_size"]) else _make(g, which)
     found: Estimate | None = kept[which]
     return found
 

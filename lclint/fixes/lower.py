@@ -32,6 +32,9 @@ def lower(run: Run, fix: Fix) -> None:
         fix.action = fix.action or str(reason)
         return
     document = run.document
+    if run.kind == "megatron-args":
+        fix.action = fix.action or f"change the arguments of the file: {_command_line(fix).removeprefix('give ').replace('--set ', '')}"
+        return
     if document is None:
         fix.action = fix.action or (_words(run, operations) if run.recipe is not None else _command_line(fix))
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lclint.core.states import UNKNOWN
 from lclint.memory import activations, buffers, capacity, loss, parameters, schedule, states
 from lclint.memory.activations import COMPONENT, Bytes
-from lclint.memory.inputs import Inputs
+from lclint.memory.inputs import DIFFUSION, Inputs
 from lclint.memory.result import COMPONENTS, Estimate, Stage
 
 if TYPE_CHECKING:
@@ -216,6 +216,8 @@ def _left_out(m: Inputs, run: Run) -> list[str]:
         out.append("CUDA graph pools: seen between none and 34 GiB; only the upper end of the range has them")
     if run.resolved.get("model.vision_config") not in (None, UNKNOWN) or "VL" in str(run.resolved.get("model._target_")):
         out.append("the vision encoder: the size of the images is not in the config")
+    if m.model_class in DIFFUSION:
+        out.append("cross attention and modulation of a diffusion transformer: its blocks are counted as those of a language model")
     if m.offload_modules:
         out.append("fine-grained offload: what is left on the GPU depends on how copies overlap; 17 to 25 % off in measured runs")
     if m.fsdp:

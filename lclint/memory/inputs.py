@@ -12,8 +12,12 @@ from lclint.config.run import Run
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 from lclint.memory.vocabulary import padded_vocabulary
 
-# diffusion models and several models in one: other layers, no vocabulary
-OTHER_MODELS = ("WanModelProvider", "FluxProvider", "MegatronMIMOProvider")
+# what no model has more of: a number that is a slip must not fill the memory of the machine that reads it
+MOST = 20_000
+# several models in one, each with a layout of its own
+SEVERAL_MODELS = "MegatronMIMOProvider"
+# transformers without a vocabulary
+DIFFUSION = ("WanModelProvider", "FluxProvider")
 
 
 class Reader:
@@ -77,8 +81,7 @@ class Inputs:
 
     def __init__(self, run: Run) -> None:
         self.reader = r = Reader(run)
-        self.not_modelled: list[str] = []
-        self.kind = run.kind
+        self.model_class = str(r.raw("model._target_")).rpartition(".")[2]
         self._layout(r)
         self._batch(r)
         self._shape(r)
@@ -89,8 +92,10 @@ class Inputs:
         self._optimizer(r)
         self._saving(r)
         self._gpu(r)
-        if str(r.raw("model._target_")).rpartition(".")[2] in OTHER_MODELS:
-            r.needs.append("a language model: this class is none")
+        if max(self.layers, self.pp * self.vpp, self.mtp, self.experts) > MOST:
+            r.needs.append(f"layers, stages and experts in the range of real models (up to {MOST})")
+        if self.model_class == SEVERAL_MODELS:
+            r.needs.append("one model: each of several has a layout of its own")
 
     def _layout(self, r: Reader) -> None:
         self.tp = r.essential("model.tensor_model_parallel_size")
@@ -138,7 +143,7 @@ class Inputs:
         self.tied = r.flag("model.share_embeddings_and_output_weights", True)
         self.hidden_dropout = r.value("model.hidden_dropout", 0.1) not in (0, 0.0)
         self.attention_dropout = r.value("model.attention_dropout", 0.1) not in (0, 0.0)
-        self.vocabulary = padded_vocabulary(r, self.tp)
+        self.vocabulary = 0 if self.model_class in DIFFUSION else padded_vocabulary(r, self.tp)
         self.positions = 0
         if r.text("model.position_embedding_type", "learned_absolute") == "learned_absolute":
             self.positions = r.number("model.max_position_embeddings", self.sequence)

@@ -150,7 +150,5 @@ def alive(m: Inputs, stage: int, virtual: int) -> list[int]:
     if virtual == 1:
         return [max(1, min(m.microbatches, m.pp - stage + (ahead if m.pp > 1 else 0)))]
     passes = min(m.microbatches * virtual, (virtual - 1) * m.group + 2 * (m.pp - stage - 1) + 1 + ahead)
-    counts = [0] * virtual
-    for index in range(max(1, passes)):
-        counts[index % (m.group * virtual) // m.group] += 1
-    return counts
+    rounds, rest = divmod(max(1, passes), m.group * virtual)
+    return [rounds * m.group + min(m.group, max(0, rest - chunk * m.group)) for chunk in range(virtual)]
