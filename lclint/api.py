@@ -1,7 +1,7 @@
 """lclint from Python: what the command line calls, and one line before ``pretrain(cfg)``.
 
-    report = lclint.check("run.yaml", gpu="h100", gpus=256)
-    report = lclint.check(cfg, gpus=256)                      # a ConfigContainer, or nested mappings
+report = lclint.check("run.yaml", gpu="h100", gpus=256)
+report = lclint.check(cfg, gpus=256)                      # a ConfigContainer, or nested mappings
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from lclint.sources import files
 from lclint.sources.document import Document
 
 if TYPE_CHECKING:
+    from lclint.config.explain import Resolved
     from lclint.diagnosing import Diagnosis
     from lclint.memory.asking import Asked
     from lclint.memory.result import Estimate
-    from lclint.config.explain import Resolved
 
 everything.load()
 
@@ -114,7 +114,7 @@ def check_paths(paths: list[str], options: Options) -> Report:
 
     Raises LclintError.
     """
-    return _each(paths, options, lambda document, base, rules: _check(document, options, base, rules))
+    return _each(paths, options, lambda document, base, rules, named: _check(document, options, base, rules, named))
 
 
 def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]]:
@@ -126,8 +126,8 @@ def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]
 
     applied: list[Applied] = []
 
-    def fix(document: Document, base: Document | None, rules: RuleSet) -> FileReport | str:
-        first = _check(document, options, base, rules)
+    def fix(document: Document, base: Document | None, rules: RuleSet, named: bool) -> FileReport | str:
+        first = _check(document, options, base, rules, named)
         if isinstance(first, str):
             return first
 
@@ -147,7 +147,7 @@ def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]
     return _each(paths, options, fix), applied
 
 
-Work = Callable[[Document, "Document | None", RuleSet], "FileReport | str"]
+Work = Callable[[Document, "Document | None", RuleSet, bool], "FileReport | str"]
 
 
 def _each(paths: list[str], options: Options, work: Work) -> Report:
@@ -169,7 +169,7 @@ def _each(paths: list[str], options: Options, work: Work) -> Report:
             data = b""
             try:
                 data = sys.stdin.buffer.read(files.CONFIG_LIMIT + 1) if found == STDIN else files.read(found)
-                result = work(documents.load(data, name), base, rules)
+                result = work(documents.load(data, name), base, rules, found == path and not options.skip_unparsable)
             except InputError as error:
                 if data and not could_be_config(data) and (found != path or options.skip_unparsable):
                     result = f"it is not YAML ({error.message})"
@@ -185,9 +185,9 @@ def _each(paths: list[str], options: Options, work: Work) -> Report:
     return report
 
 
-def _check(document: Document, options: Options, base: Document | None, rules: RuleSet) -> FileReport | str:
+def _check(document: Document, options: Options, base: Document | None, rules: RuleSet, named: bool = False) -> FileReport | str:
     """The report of one document, or why it is not a Megatron Bridge config."""
-    run, reason = build.from_document(document, options, base)
+    run, reason = build.from_document(document, options, base, named=named)
     return reason if run is None else check_run(run, rules)
 
 
@@ -211,7 +211,7 @@ def resolve_path(path: str | None, options: Options, fields: list[str]) -> Resol
     name = options.stdin_filename or STDIN_NAME if path == STDIN else path
     document = documents.load(sys.stdin.buffer.read(files.CONFIG_LIMIT + 1) if path == STDIN else files.read(path), name)
     base = None if options.base is None else documents.load(files.read(options.base), options.base)
-    run, reason = build.from_document(document, options, base)
+    run, reason = build.from_document(document, options, base, named=True)
     if run is None:
         raise InputError(f"not a Megatron Bridge config: {reason}", name)
     return _resolved(run, options.base, fields)
@@ -250,13 +250,13 @@ def estimate_path(path: str | None, options: Options, what_if: list[str]) -> Ask
     name = options.stdin_filename or STDIN_NAME if path == STDIN else path
     document = documents.load(sys.stdin.buffer.read(files.CONFIG_LIMIT + 1) if path == STDIN else files.read(path), name)
     base = None if options.base is None else documents.load(files.read(options.base), options.base)
-    run, reason = build.from_document(document, options, base)
+    run, reason = build.from_document(document, options, base, named=True)
     if run is None:
         raise InputError(f"not a Megatron Bridge config: {reason}", name)
     return ask(run, options, what_if, document, base)
 
 
-def diagnose(logs: Any, config: str | None = None, **options: Any) -> Diagnosis:
+def diagnose(logs: Any, config: Any = None, **options: Any) -> Diagnosis:
     """Say why a job died: from a log file, a folder of per-rank files, or a list of them; ``config`` is the config file that it ran with.
 
     ``options`` are those of ``check``. Raises LclintError when the input cannot be read.
@@ -293,7 +293,7 @@ def test_rules(folder: str) -> list[Any]:
         if "log" in given:
             return _diagnose_text(given["log"], text, options, rules)
         base = documents.load(given["base"].encode(), "base.yaml") if "base" in given else None
-        return _check(documents.load(text.encode(), "example.yaml"), options, base, rules)
+        return _check(documents.load(text.encode(), "example.yaml"), options, base, rules, named=True)
 
     return examples.run(folder, check_text)
 
@@ -352,4 +352,19 @@ def check_run(run: Run, rules: RuleSet) -> FileReport:
     )
 
 
-__all__ = ["Applied", "LclintError", "check", "check_paths", "check_run", "diagnose", "diagnose_paths", "estimate_memory", "estimate_path", "fix_paths", "load_rules", "resolve", "resolve_path", "test_rules"]
+__all__ = [
+    "Applied",
+    "LclintError",
+    "check",
+    "check_paths",
+    "check_run",
+    "diagnose",
+    "diagnose_paths",
+    "estimate_memory",
+    "estimate_path",
+    "fix_paths",
+    "load_rules",
+    "resolve",
+    "resolve_path",
+    "test_rules",
+]

@@ -29,11 +29,15 @@ from lclint.facts.context import Facts
 from lclint.fixes.lower import lower
 from lclint.fixes.symbolic import fixes
 from lclint.sources import document as documents
-from lclint.sources import files
+from lclint.sources import edits, files
 
 GRAVE = ("crash", "oom")
 # from so many known fields on a changed config is worth checking
 ENOUGH = 5
+# phases in which what was needed is the peak of a training step
+AT_THE_PEAK = ("forward", "backward", "logits_loss", "moe", "optimizer_step")
+# share of the GPU that a scaled estimate may take; the rest is for contexts, communication and gaps
+ENOUGH_ROOM = 0.92
 # of several diagnoses the one whose remedy is cheapest and surest comes first
 FIRST = ("fragmentation-out-of-memory",)
 
@@ -41,7 +45,7 @@ FIRST = ("fragmentation-out-of-memory",)
 class Diagnosis(Record):
     """The result: the crash, one sentence on it, the findings, the cluster, and the config file that fixes are for."""
 
-    __slots__ = ("crash", "verdict", "findings", "gpu", "gpus", "config_path", "config_text", "release")
+    __slots__ = ("crash", "verdict", "findings", "gpu", "gpus", "config_path", "config_text", "config_mark", "release")
     crash: Crash
     verdict: str
     findings: list[Finding]
@@ -49,13 +53,23 @@ class Diagnosis(Record):
     gpus: int | None
     config_path: str | None
     config_text: str | None
+    config_mark: str
     release: str
-    defaults = {"gpu": None, "gpus": None, "config_path": None, "config_text": None}
+    defaults = {"gpu": None, "gpus": None, "config_path": None, "config_text": None, "config_mark": ""}
 
     @property
     def memory_failure(self) -> bool:
         """Whether the run failed for want of memory."""
         return self.crash.kind in MEMORY_FAILURES
+
+    def patch(self, unsafe: bool) -> tuple[Fix, str] | None:
+        """The first fix that can be made in the config file, and the file's text after it; ``unsafe`` lets it be an unsafe one."""
+        allowed = ("safe", "unsafe") if unsafe else ("safe",)
+        for finding in self.findings:
+            for fix in finding.fixes:
+                if fix.edits and fix.applicability in allowed and self.config_text is not None:
+                    return fix, edits.apply(self.config_text, [(edit.start, edit.end, edit.text) for edit in fix.edits])
+        return None
 
 
 def diagnose(paths: Sequence[str], config: str | None, options: Options, rules: RuleSet, progress: Callable[[int], None] | None = None) -> Diagnosis:
@@ -84,6 +98,7 @@ def of_crash(crash: Crash, config: str | None, text: str | None, options: Option
         gpus=gpus if isinstance(gpus, int) else None,
         config_path=run.path if run.document is not None else None,
         config_text=run.document.text if run.document is not None else None,
+        config_mark="\ufeff" if run.document is not None and run.document.bom else "",
         release=run.release,
     )
 
@@ -168,11 +183,13 @@ def _attach(run: Run, facts: Facts, rules: RuleSet, others: RuleSet, hits: list[
                 continue
             if any(_equal(fix, other) for other in offered):
                 continue
-            if fix.set and len(run.written) >= ENOUGH:
+            if (fix.set or fix.lists) and len(run.written) >= ENOUGH:
+                after = changed(run, fix.set, fix.remove, fix.rename, fix.lists, fix.env)
                 if present is None:
                     present = _complaints(others, run)
-                if _worse(present, _complaints(others, changed(run, fix.set, fix.remove, fix.rename, fix.lists, fix.env))):
+                if _worse(present, _complaints(others, after)):
                     continue
+                fix.title += _effect(facts, after)
             if run.document is not None and all(field.partition(".")[0] in tables.sections(run.release) for field in fix.set):
                 lower(run, fix)
             for operation, field, value in fix.lists:
@@ -182,6 +199,26 @@ def _attach(run: Run, facts: Facts, rules: RuleSet, others: RuleSet, hits: list[
                     fix.set[field] = changed_list(fix.set.get(field, items), operation, value)
             offered.append(fix)
             hit.finding.fixes.append(fix)
+
+
+def _effect(facts: Facts, after: Run) -> str:
+    """What the memory model says of a fix, its estimate scaled so that it gives for the run as it was what the log shows."""
+    before, needed = facts["memory.peak_gib"], facts["crash.needed_gib"]
+    if facts.run.crash is None or facts.run.crash.phase not in AT_THE_PEAK or not _positive(before) or not _positive(needed):
+        return ""
+    then = Facts(after)["memory.peak_gib"]
+    if not _positive(then) or abs(then - before) < 0.005 * before:
+        return ""
+    scaled = then * needed / before
+    text = f" (estimated peak {needed:.1f} -> {scaled:.1f} GiB"
+    capacity = facts["crash.capacity_gib"]
+    if _positive(capacity) and then < before:
+        text += ", enough" if scaled < ENOUGH_ROOM * capacity else ", not enough alone"
+    return text + ")"
+
+
+def _positive(value: Any) -> bool:
+    return isinstance(value, (int, float)) and value > 0
 
 
 def _already(facts: Facts, field: str, value: Any) -> bool:

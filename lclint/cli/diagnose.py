@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lclint.cli import output, shared
 from lclint.cli.errors import note
 from lclint.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from lclint.diagnosing import Diagnosis
 
 QUIET_SECONDS = 2.0
 
@@ -21,7 +24,10 @@ QUIET_SECONDS = 2.0
 @click.option("--config", metavar="FILE", help="Config that the job ran with; the fixes are made for it.")
 @shared.config_options
 @shared.rule_options
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form of the report.")
+@click.option("--diff", is_flag=True, help="Print the first fix that the config file takes as a patch; write nothing.")
+@click.option("--fix", is_flag=True, help="Make that fix in the config file.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --diff or --fix: an unsafe one too. Most of what helps against want of memory is.")
+@click.option("--format", "format_", type=click.Choice(["text", "json", "html"]), default="text", show_default=True, help="Form of the report.")
 @click.option("--output", metavar="FILE", help="Write the report to FILE.")
 @shared.colour_option
 def command(logs: tuple[str, ...], config: str | None, **given: Any) -> int:
@@ -33,24 +39,53 @@ def command(logs: tuple[str, ...], config: str | None, **given: Any) -> int:
     options = shared.options(given)
     if not logs:
         raise UsageError("nothing to diagnose", hint="give a log file, a folder, or - for standard input")
+    if (given["diff"] or given["fix"]) and config is None:
+        raise UsageError("--diff and --fix change a config", hint="name it with --config FILE")
     from lclint import api
 
     progress = _Progress()
     diagnosis = api.diagnose_paths(list(logs), config, options, progress.add if progress.wanted else None)
     progress.end()
-    for text in diagnosis.crash.notes:
-        if given["format_"] == "json":
+    if given["format_"] != "text" or given["diff"]:
+        for text in diagnosis.crash.notes:
             note(text)
+    if given["diff"] or given["fix"]:
+        _patch(diagnosis, given)
+        if given["diff"] and given["output"] is None:
+            return int(diagnosis.memory_failure)
     if given["format_"] == "json":
         from lclint.report.diagnose_json import render
 
         output.write(render(diagnosis), given["output"], exact=True)
+    elif given["format_"] == "html":
+        from lclint.report import diagnose_html
+
+        output.write(diagnose_html.render(diagnosis), given["output"], exact=True)
     else:
         from lclint.report.diagnose_text import DiagnosisText
 
         form = DiagnosisText(colour=output.use_colour(given["color"], given["output"]), width=output.width(given["output"]))
         output.write(form.render(diagnosis), given["output"])
     return int(diagnosis.memory_failure)
+
+
+def _patch(diagnosis: Diagnosis, given: dict[str, Any]) -> None:
+    """Print or make the first fix that the config file takes."""
+    from lclint.report.diff import unified
+    from lclint.sources import files
+
+    found = diagnosis.patch(given["unsafe_fixes"])
+    if found is None:
+        hint = "" if given["unsafe_fixes"] or diagnosis.patch(True) is None else "; --unsafe-fixes allows those that change speed or layout"
+        note(f"no fix for the config file{hint}")
+        return
+    fix, after = found
+    path, before, mark = diagnosis.config_path or "", diagnosis.config_text or "", diagnosis.config_mark
+    if given["diff"]:
+        output.write(unified(path, mark + before, mark + after), exact=True)
+    else:
+        files.write_atomic(path, (mark + after).encode(), (mark + before).encode())
+    note(f"{path}: {fix.title}")
 
 
 class _Progress:

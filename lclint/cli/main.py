@@ -44,7 +44,13 @@ def _version(context: click.Context, option: click.Parameter, given: bool) -> No
 
 @click.group(
     cls=LazyGroup,
-    modules={"check": "lclint.cli.check", "resolve": "lclint.cli.resolve", "diagnose": "lclint.cli.diagnose", "memory": "lclint.cli.memory", "rules": "lclint.cli.rules"},
+    modules={
+        "check": "lclint.cli.check",
+        "resolve": "lclint.cli.resolve",
+        "diagnose": "lclint.cli.diagnose",
+        "memory": "lclint.cli.memory",
+        "rules": "lclint.cli.rules",
+    },
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 nothing left to report, 1 findings left or a patch printed, 2 usage, unreadable input, internal error.",

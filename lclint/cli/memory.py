@@ -15,7 +15,7 @@ from lclint.core.errors import UsageError
 @click.argument("words", nargs=-1, metavar="[CONFIG|-] [-- KEY=VALUE...]")
 @shared.config_options
 @click.option("--what-if", "what_if", multiple=True, metavar="KEY=VALUE", help="Also estimate with this value, and show the difference. Repeatable.")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form of the report.")
+@click.option("--format", "format_", type=click.Choice(["text", "json", "html"]), default="text", show_default=True, help="Form of the report.")
 @click.option("--output", metavar="FILE", help="Write the report to FILE.")
 @shared.colour_option
 def command(words: tuple[str, ...], what_if: tuple[str, ...], **given: Any) -> int:
@@ -39,6 +39,10 @@ def command(words: tuple[str, ...], what_if: tuple[str, ...], **given: Any) -> i
         from lclint.report.memory_json import render
 
         output.write(render(found.estimate, found.what_if), given["output"], exact=True)
+    elif given["format_"] == "html":
+        from lclint.report import memory_html
+
+        output.write(memory_html.render(found.path, found.gpus, found.estimate, found.what_if), given["output"], exact=True)
     else:
         from lclint.report import memory_text
         from lclint.report.style import Style

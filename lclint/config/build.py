@@ -8,7 +8,7 @@ from lclint.catalog import tables
 from lclint.config import release as releases
 from lclint.config import values
 from lclint.config.cluster import gpu_facts
-from lclint.config.identify import identify
+from lclint.config.identify import has_section, identify
 from lclint.config.resolve import resolve
 from lclint.config.run import BELOW, Problem, Run
 from lclint.core.errors import InputError, LclintError, UsageError
@@ -17,18 +17,23 @@ from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 from lclint.sources.document import Document
 
 
+HEADER_OPTIONS = ("gpu", "gpus", "gpus_per_node", "recipe")
+
 def from_document(
-    document: Document, options: Options, base: Document | None = None, kind: str | None = None, release: str | None = None
+    document: Document, options: Options, base: Document | None = None, kind: str | None = None, release: str | None = None, named: bool = False
 ) -> tuple[Run | None, str]:
     """The run of a config file, or None and the reason when it is not a Megatron Bridge config.
 
-    ``kind`` and ``release`` say what it is where its keys no longer do (a file from which a fix took the last one).
+    ``kind`` and ``release`` say what it is where its keys no longer do (a file from which a fix took the last one). A ``named`` file was
+    asked for by its name, so that one section of a config is enough, whatever its keys.
     """
     if release is None:
         release = release_of(options, document.data if base is None else base.data)
     reason = ""
     if kind is None:
         kind, reason = identify(document.data, release)
+        if kind == "none" and (named or _has_header(document)) and has_section(document.data, release):
+            kind = "override"
     if kind == "none":
         return None, reason
     run = _new(kind, document.path, document, options, release)
@@ -177,6 +182,10 @@ def _finish(run: Run, options: Options, document: Document | None) -> None:
     resolve(run)
 
 
+def _has_header(document: Document) -> bool:
+    return any(directive.kind == "options" for directive in document.directives())
+
+
 def _read_header(run: Run, options: Options, document: Document) -> None:
     """What the file's own ``# lclint: gpu=gb200 gpus=128`` says, where the command line does not. Raises InputError."""
     for directive in document.directives():
@@ -190,8 +199,19 @@ def _read_header(run: Run, options: Options, document: Document) -> None:
                     if not value.isascii() or not value.isdigit() or int(value) < 1:
                         raise InputError(f"{name}={value} is not a number of GPUs")
                     run.given[f"cluster.{name}"] = int(value)
+                elif name not in HEADER_OPTIONS:
+                    raise InputError(f"# lclint: knows no option {name}", hint=f"it takes {', '.join(HEADER_OPTIONS)}")
             except LclintError as error:
                 raise InputError(error.message, document.path, directive.line, error.hint) from None
+
+
+def _near(run: Run, key: str) -> str:
+    """The question whether another field of the section was meant, empty when none is near."""
+    from lclint.config.keys import nearest
+
+    section, _, field = key.partition(".")
+    close = nearest(field, list(tables.section(run.release, section).fields() or {})) if field and section in tables.sections(run.release) else None
+    return f"; did you mean {section}.{close}?" if close else ""
 
 
 def override(run: Run, text: str) -> None:
@@ -220,12 +240,12 @@ def override(run: Run, text: str) -> None:
             run.problems.append(Problem("classless-section", section, key))
             run.written[section] = {}
         elif operation == "+":
-            run.problems.append(Problem("dropped", key, f"Hydra adds {key}, and Bridge drops it without a word: no config class has the field"))
+            run.problems.append(Problem("dropped", key, f"Hydra adds {key}, and Bridge drops it with a line in the log: no config class has the field" + _near(run, key)))
             return
     if not operation:
         missing = key if outside else _new_key(run, key, value)
         if missing is not None:
-            run.problems.append(Problem("override", key, f"Hydra refuses {key}: the config has no such key" + (f" as {missing}" if missing != key else "")))
+            run.problems.append(Problem("override", key, f"Hydra refuses {key}: the config has no such key" + (f" as {missing}" if missing != key else "") + _near(run, missing)))
             return
     if operation == "+" and value.__class__ not in (dict, list) and not outside and old is not None and (old is not UNKNOWN or _never_null(run, key)):
         run.problems.append(Problem("override", key, f"Hydra refuses +{key}: the key exists already, so it is {key}=... without the plus sign"))

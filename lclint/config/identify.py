@@ -61,6 +61,11 @@ def identify(data: Any, release: str) -> tuple[str, str]:
     return "none", "its sections hold no field of a Megatron Bridge config"
 
 
+def has_section(data: Any, release: str) -> bool:
+    """Whether a loaded file has at least one section of a config, with something in it."""
+    return data.__class__ is dict and any(name in data and data[name].__class__ is dict for name in tables.sections(release))
+
+
 def could_be_config(data: bytes) -> bool:
     """Whether text that cannot be parsed may have been meant as a Megatron Bridge config: it names a section and one of Megatron's fields."""
     words = set(re.findall(rb"[a-z][a-z0-9_]{3,}", data[:200_000]))

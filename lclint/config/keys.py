@@ -213,7 +213,8 @@ def _unknown_key(run: Run, section: str, name: str, key: str, fields: dict[str, 
     elsewhere = [other for other in tables.field_sections(run.release).get(key, ()) if other != section and "." not in other]
     synonym = SYNONYMS.get(key)
     close = synonym if synonym in fields else closest(key, list(fields))
-    taken = close is not None and f"{parent}.{close}" in run.written
+    # what a base says is there to be overridden: only two spellings in what the user wrote are one too many
+    taken = close is not None and run.origins.get(f"{parent}.{close}") in ("file", "set")
     if elsewhere and parent == section and synonym not in fields:
         only = elsewhere[0] if len(elsewhere) == 1 else None
         found["misplaced"].append({"path": name, "key": key, "sections": elsewhere, "only": only, "owner": owner, "value": run.written[name]})
@@ -272,6 +273,12 @@ def _accepted(field: Field, value: Any) -> bool:
     if value.__class__ is float and value.is_integer() and "int" in field.kinds:
         return True
     return (value.__class__ is int and value in (0, 1) and "bool" in field.kinds) or value.__class__ is dict
+
+
+def nearest(word: str, words: list[str]) -> str | None:
+    """The name that is meant by ``word``: a known synonym, else the one it is most likely a slip of."""
+    synonym = SYNONYMS.get(word)
+    return synonym if synonym in words else closest(word, words)
 
 
 def closest(word: str, words: list[str]) -> str | None:

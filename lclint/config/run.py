@@ -149,6 +149,9 @@ class Run:
             origin = "set" if name in self.sets else self.origins.get(name, "default")
             keys = self.keys.get(name, keys)
         place = Place(at=at, origin=origin, path=self.path)
+        if origin in BELOW:
+            value = self.written.get(at)
+            place.value = None if value.__class__ is dict else value
         if origin == "file" and self.document is not None:
             span = self.document.span(keys, "value") or self.document.span(keys[:-1] or keys, "value")
             key = self.document.span(keys, "key")

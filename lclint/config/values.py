@@ -68,7 +68,8 @@ def flatten(data: dict[str, Any], into: dict[str, Any], prefix: str = "") -> Non
                 flatten(value, into, name + ".")
         elif value.__class__ is list:
             into[name] = [plain(item) for item in value]
-        elif value.__class__ is str and name.endswith("_dtype"):
+        elif value.__class__ is str and name.endswith("_dtype") and not name.endswith(".moe_router_dtype"):
+            # the router's is a word that code compares with 'fp32', and no dtype
             into[name] = dtype(value)
         else:
             into[name] = UNKNOWN if value.__class__ is Unresolved else value

@@ -46,9 +46,12 @@ class Record:
 
 
 class Place(Record):
-    """Where a value stands. ``at`` is a field path; lines and columns are 1-based code points, None outside a file."""
+    """Where a value stands. ``at`` is a field path; lines and columns are 1-based code points, None outside a file.
 
-    __slots__ = ("at", "origin", "path", "line", "column", "end_line", "end_column")
+    ``value`` is the value there, where no line of the file shows it.
+    """
+
+    __slots__ = ("at", "origin", "path", "line", "column", "end_line", "end_column", "value")
     at: str
     origin: str
     path: str | None
@@ -56,7 +59,8 @@ class Place(Record):
     column: int | None
     end_line: int | None
     end_column: int | None
-    defaults = {"origin": "file", "path": None, "line": None, "column": None, "end_line": None, "end_column": None}
+    value: Any
+    defaults = {"origin": "file", "path": None, "line": None, "column": None, "end_line": None, "end_column": None, "value": None}
 
 
 class Edit(Record):

@@ -8,20 +8,24 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lclint.core.finding import Record
-from lclint.crash import environment, failures, lines, oom, phases
+from lclint.crash import failures, lines, oom
+from lclint.crash.events import Event, Pending
 from lclint.crash.prefixes import Origin, clean, strip
+from lclint.crash.progress import Progress
 from lclint.crash.reading import Log
-from lclint.crash.record import Frame, Reading
+from lclint.crash.record import Frame
 from lclint.crash.settings import Settings
+from lclint.crash.stacks import Stacks
 
 MOST_EVENTS = 3000
-MOST_STREAMS = 5000
-MOST_FRAMES = 80
 MOST_RANKS = 20_000
 LONGEST_TEXT = 16_000
 # records of other processes that may stand between an error and the stack that belongs to it
 ADOPTION = 400
+
+# of so many failures the whole stacks are kept, of the others what is innermost
+MOST_WHOLE = 100
+SHORT_STACK = 8
 
 # where a record can begin in the middle of a line
 _SPLIT = re.compile(
@@ -34,99 +38,12 @@ _SPLIT_LONG = re.compile(
     r"E\d{4} \d\d:\d\d|(?:torch\.)?(?:cuda\.)?OutOfMemoryError: "
 )
 # a whole iteration line and nothing else
-_ITERATION = re.compile(rb" ?\[20[\d .:-]+\] iteration +(\d+)/ *\d+ \|[^\[\]]*?\| elapsed time per iteration \(ms\): (\d+\.\d+) \|[^\[\]]*\|\s*$")
-_RANK = re.compile(rb"\[rank(\d+)\]")
-_ROOT = re.compile(r"^\s*rank\s*: (\d+) \(local_rank: (\d+)\)")
-_GLOBAL_RANK = re.compile(r"^Global rank: (\d+)")
+_ITERATION = re.compile(rb" ?\[20[\d .:-]+\] iteration +(\d{1,15})/ *\d+ \|[^\[\]]*?\| elapsed time per iteration \(ms\): (\d{1,15}\.\d+) \|[^\[\]]*\|\s*$")
+_RANK = re.compile(rb"\[rank(\d{1,6})\]")
+_ROOT = re.compile(r"^\s*rank\s*: (\d{1,9}) \(local_rank: (\d{1,6})\)")
+_GLOBAL_RANK = re.compile(r"^Global rank: (\d{1,9})")
 _ERROR_WORDS = ("Error", "Exception", "Exit", "Interrupt", "Timeout", "OutOfResources")
 _PINNED = re.compile(r"pin_memory|cudaHostAlloc|pinned", re.IGNORECASE)
-_ATTEMPT = re.compile(r"will restart worker group|Restarting worker group|attempts? left", re.IGNORECASE)
-
-
-class Event(Record):
-    """One failure that the log reports, with where it came from and what was known then."""
-
-    __slots__ = (
-        "kind",
-        "signature",
-        "weight",
-        "text",
-        "lead",
-        "file",
-        "line",
-        "order",
-        "rank",
-        "local",
-        "host",
-        "time",
-        "key",
-        "message",
-        "requested",
-        "frames",
-        "phase",
-        "during",
-        "during_line",
-        "iteration",
-        "iteration_line",
-        "handled",
-        "quoted",
-        "attempt",
-    )
-    kind: str
-    signature: str
-    weight: int
-    text: str
-    lead: str
-    file: str
-    line: int
-    order: int
-    rank: int | None
-    local: int | None
-    host: str | None
-    time: str | None
-    key: tuple[Any, ...]
-    message: oom.OutOfMemory | None
-    requested: int | None
-    frames: list[Frame]
-    phase: str | None
-    during: str
-    during_line: int
-    iteration: int | None
-    iteration_line: int
-    handled: bool
-    quoted: bool
-    attempt: int
-    defaults = {
-        "lead": "",
-        "rank": None,
-        "local": None,
-        "host": None,
-        "time": None,
-        "key": (),
-        "message": None,
-        "requested": None,
-        "frames": [],
-        "phase": None,
-        "during": "",
-        "during_line": 0,
-        "iteration": None,
-        "iteration_line": 0,
-        "handled": False,
-        "quoted": False,
-        "attempt": 0,
-    }
-
-
-class _Pending:
-    """An out-of-memory sentence whose end has not come yet."""
-
-    __slots__ = ("event", "text", "tail", "left")
-
-    def __init__(self, event: Event, text: str) -> None:
-        self.event = event
-        self.text = text
-        self.tail = ""
-        self.left = 14
 
 
 class Collector:
@@ -135,16 +52,8 @@ class Collector:
     def __init__(self) -> None:
         self.settings = Settings()
         self.events: list[Event] = []
-        self.readings: list[Reading] = []
-        self.throughput: list[tuple[int, float]] = []
-        self.environment: dict[str, str] = {}
-        self.versions: dict[str, str] = {}
-        self.device: str | None = None
-        self.iteration: int | None = None
-        self.iteration_line = 0
-        self.iteration_file = ""
-        self.iterations: dict[str, int] = {}
-        
+        self.progress = Progress()
+        self.stacks = Stacks()
         self.failed = False
         self.root_rank: int | None = None
         self.root_local: int | None = None
@@ -154,42 +63,37 @@ class Collector:
         self.cut_trace: tuple[tuple[Any, ...], list[Frame], str, int] | None = None
         self.died: set[int] = set()
         self.failed_ranks: dict[int, None] = {}
-        self.all_files: set[str] = set()
         self.notes: list[str] = []
-        self.parameters: int | None = None
-        self.attempt = 0
+        self.tasks_are_nodes = False
         self.close_read = 0
+        self.needles: dict[bytes, int] = {}
         self._ranks: dict[tuple[str, str], int] = {}
         self._order = 0
         self._reset()
         self._log = Log("", "")
 
     def _reset(self) -> None:
-        self._frames: dict[tuple[Any, ...], list[Frame]] = {}
-        self._open: dict[tuple[Any, ...], int] = {}
-        self._pending: _Pending | None = None
+        self._pending: Pending | None = None
         self._wanting: list[tuple[Event, int]] = []
-        self._after: Event | None = None
-        self._during = ""
-        self._during_line = 0
         self._root = False
         self._named_rank: int | None = None
         self._tail: tuple[str, Origin, tuple[Any, ...]] | None = None
-        self._half: tuple[str, tuple[Any, ...]] | None = None
         self._time: str | None = None
 
     def begin(self, log: Log) -> None:
         """A new file begins."""
         self._log = log
         self._reset()
+        self.progress.begin(log.name)
+        self.stacks.begin()
 
     def end(self, log: Log) -> None:
         """The file has come to its end."""
         self._settle()
         self.settings.close()
-        for key, number in self._open.items():
-            if self._frames.get(key) and self.cut_trace is None:
-                self.cut_trace = (key, self._frames[key], log.name, number)
+        cut = self.stacks.cut_off(self.last_line)
+        if cut is not None and self.cut_trace is None:
+            self.cut_trace = (cut[0], cut[1], log.name, cut[2])
         self.notes += log.notes
 
     def lines(self, data: bytes, number: int) -> None:
@@ -205,7 +109,7 @@ class Collector:
 
     def _skip(self, raw: bytes, number: int) -> bool:
         """The three lines that make up most of a long log, each on a short way. True when the line needs no more."""
-        if b"NCCL INFO" in raw and len(raw) < 1000:
+        if b"NCCL INFO" in raw and len(raw) < 1000 and b"iteration " not in raw and b"Error" not in raw:
             if b"nranks" in raw:
                 self._nccl(raw.decode("latin-1"))
             return True
@@ -215,9 +119,7 @@ class Collector:
                 self.died.add(int(rank[1]))
             return True
         if self._pending is None and (match := _ITERATION.match(raw)) is not None:
-            self._set_iteration(int(match[1]), number)
-            _keep(self.throughput, (int(match[1]), float(match[2])))
-            self._during = ""
+            self.progress.reached(int(match[1]), float(match[2]), number)
             return True
         return False
 
@@ -243,7 +145,7 @@ class Collector:
             for start in [*starts, len(part)]:
                 piece = part[begin:start]
                 begin = start
-                if not piece:
+                if not piece or (splitter is _SPLIT_LONG and self._skip(piece.encode("utf-8", "replace"), number)):
                     continue
                 # a bare prefix: it belongs to what follows it
                 origin, rest = strip(piece)
@@ -263,113 +165,24 @@ class Collector:
         if origin.local is None and self._log.local is not None:
             origin.local = self._log.local
         if origin.time is not None:
-            self._time = origin.time
+            self._time = origin.time.replace("T", " ")
+        if origin.rank is not None and origin.task is not None and origin.rank != origin.task:
+            self.tasks_are_nodes = True
         self._order += 1
         if self._pending is not None and self._continue(rest, origin):
             return
-        self._progress(rest, number)
+        self.progress.feed(rest, number)
         self.settings.feed(rest, number)
+        if "using world size" in rest:
+            layout = lines.world(rest)
+            if layout is not None:
+                self.settings.layout(layout, number)
         key = origin.key()
-        if self._stack(rest, number, key):
+        if self.stacks.take(rest, number, key):
             self._tail = None
             return
         self._failure(text, rest, number, origin, key)
         self._tail = (rest[-200:], origin, key)
-
-    # progress
-
-    def _progress(self, text: str, number: int) -> None:
-        if "iteration" in text or "step" in text:
-            found = lines.iteration(text)
-            if found is not None:
-                self._set_iteration(found, number)
-                self._during = ""
-                duration = lines.milliseconds(text)
-                if duration is not None:
-                    _keep(self.throughput, (found, duration))
-            else:
-                started = lines.started_at(text)
-                if started is not None:
-                    self._set_iteration(started, number)
-        if "memory (" in text:
-            for reading in lines.readings(text, number):
-                _keep(self.readings, reading)
-                if self.iteration is None or reading.iteration > self.iteration:
-                    self._set_iteration(reading.iteration, number)
-        if "using world size" in text:
-            found_world = lines.world(text)
-            if found_world is not None:
-                self.settings.layout(found_world, number)
-        if "number of parameters on" in text and self.parameters is None:
-            match = lines.PARAMETERS.search(text)
-            self.parameters = int(match[1]) if match else None
-        phase = phases.of_line(text) if len(text) < 2000 else None
-        if phase is not None:
-            self._during = phase
-            self._during_line = number
-        if not self.environment or len(self.environment) < 200:
-            self.environment.update(environment.variables(text))
-        for name, version in environment.versions(text).items():
-            self.versions.setdefault(name, version)
-        if self.device is None:
-            self.device = environment.device_name(text)
-        if _ATTEMPT.search(text):
-            self.attempt += 1
-
-    def _set_iteration(self, value: int, number: int) -> None:
-        self.iteration = value
-        self.iteration_line = number
-        self.iteration_file = self._log.name
-        self.iterations[self._log.name] = value
-
-    # stacks
-
-    def _stack(self, text: str, number: int, key: tuple[Any, ...]) -> bool:
-        """Take a line of a stack; True when it is one."""
-        if "Traceback (most recent call last)" in text:
-            if len(self._frames) < MOST_STREAMS or key in self._frames:
-                self._frames[key] = []
-                self._open[key] = number
-            self._after = None
-            return len(text) < 200 and "Error" not in text
-        if self._half is not None:
-            # a label of srun cuts lines anywhere
-            (half, whose), self._half = self._half, None
-            if whose == key and '", line ' in text and 'File "' not in text:
-                text = half + text
-        elif 'File "' in text and '", line ' not in text and len(text) < 400:
-            self._half = (text, key)
-            return True
-        if '", line ' in text or ".py:" in text:
-            found = phases.frame(text, number)
-            if found is not None:
-                if self._after is not None and self._after.key == key:
-                    # printed below its error: innermost frame first, as some do, or last
-                    self._after.frames.append(found)
-                    self._code(found, text)
-                    return True
-                if key in self._frames or len(self._frames) < MOST_STREAMS:
-                    frames = self._frames.setdefault(key, [])
-                    frames.append(found)
-                    if len(frames) > MOST_FRAMES:
-                        del frames[4]
-                    self._open.setdefault(key, number)
-                    self._code(found, text)
-                if len(self.all_files) < 500:
-                    self.all_files.add(found.file)
-                return True
-        if text.startswith(("    ", "\t")):
-            frames = self._after.frames if self._after is not None and self._after.key == key else self._frames.get(key, [])
-            if frames and not frames[-1].code and not any(word in text for word in ("Error:", "out of memory")):
-                frames[-1].code = text.strip()[:300]
-                return True
-        return False
-
-    def _code(self, frame: Frame, text: str) -> None:
-        """Source text that stands on the same line (a log without line breaks)."""
-        _, _, rest = text.partition(f"in {frame.function}") if frame.function else ("", "", "")
-        if rest.strip():
-            frame.code = rest.strip()[:300]
 
     # failures
 
@@ -440,15 +253,18 @@ class Collector:
                 event = self._event("not_memory", "error", weight, text, number, origin, key)
         self._adopt(event, text, key)
         if not event.frames and event.weight >= failures.PROBABLE and event.signature != "named-only":
-            self._after = event
+            self.stacks.below = event
         if event.weight == failures.CONSEQUENCE and event.rank is not None and len(self.died) < MOST_RANKS:
             self.died.add(event.rank)
         self._add(event)
 
     def _event(self, kind: str, signature: str, weight: int, text: str, number: int, origin: Origin, key: tuple[Any, ...], quoted: bool = False) -> Event:
-        frames = self._frames.get(key, [])
+        frames = self.stacks.of(key)
         if not quoted:
-            self._open.pop(key, None)
+            # what follows a bare class name may be the sentence itself
+            self.stacks.ended(key, forget=signature != "named-only")
+        if len(self.events) > MOST_WHOLE:
+            frames = frames[-SHORT_STACK:]
         return Event(
             kind=kind,
             signature=signature,
@@ -458,17 +274,18 @@ class Collector:
             line=number,
             order=self._order,
             rank=origin.rank if origin.rank is not None else origin.task,
+            by_task=origin.rank is None and origin.task is not None,
             local=origin.local,
             host=origin.host,
-            time=origin.time or self._time,
+            time=self._time,
             key=key,
-            frames=list(frames),
-            during=self._during,
-            during_line=self._during_line,
-            iteration=self.iteration,
-            iteration_line=self.iteration_line,
+            frames=frames,
+            during=self.progress.during,
+            during_line=self.progress.during_line,
+            iteration=self.progress.iteration,
+            iteration_line=self.progress.iteration_line,
             quoted=quoted,
-            attempt=self.attempt,
+            attempt=self.progress.attempt,
         )
 
     def _add(self, event: Event) -> None:
@@ -515,13 +332,11 @@ class Collector:
         event.lead = f"{origin.level or ''} {lead[-2000:]}"
         event.quoted = failures.is_quoted(lead)
         if event.quoted:
-            if event.frames:
-                self._open.setdefault(key, number)
             event.kind, event.signature = "not_memory", "quoted"
             self._add(event)
             return
         self._settle()
-        self._pending = _Pending(event, body)
+        self._pending = Pending(event, body)
         if oom.complete(body):
             self._pending.tail = body.rpartition("environment-variables")[2][:300]
             self._settle()
@@ -560,11 +375,4 @@ class Collector:
             event.phase = "checkpoint_load" if "tensors merging" in event.lead else None
         self._add(event)
         if not event.frames and not event.quoted and not event.handled:
-            self._after = event
-
-
-def _keep(items: list[Any], item: Any) -> None:
-    """Add to a list of at most 600: of the middle, every second one goes."""
-    items.append(item)
-    if len(items) > 600:
-        del items[100:500:2]
+            self.stacks.below = event

@@ -10,26 +10,25 @@ import re
 
 from lclint.crash.record import Reading
 
-ITERATION = re.compile(r"\biteration\s+(\d+)/\s*\d+\s*\|")
-_ELAPSED = re.compile(r"elapsed time per iteration \(ms\): ([\d.]+)")
-_MEMORY = re.compile(r"(?:\[Rank (?P<rank>\w+)\] )?\(after (?P<iteration>\d+) iterations\) memory \((?P<unit>MB|GB)\)(?P<rest>[^\n\[]*)")
-_PAIR = re.compile(r"([a-z][a-z -]*?)(?:-gigabytes)?: ([\d.]+)")
-_STEP = re.compile(r"model\.py:\d+ - step (\d+):|\bstep (\d+): \{'train/|\bstep:(\d+) - \w+/")
+ITERATION = re.compile(r"\biteration\s+(\d{1,15})/\s*\d+\s*\|")
+_ELAPSED = re.compile(r"elapsed time per iteration \(ms\): (\d{1,15}(?:\.\d*)?)")
+_MEMORY = re.compile(r"(?:\[Rank (?P<rank>\w+)\] )?\(after (?P<iteration>\d{1,15}) iterations\) memory \((?P<unit>MB|GB)\)(?P<rest>[^\n\[]*)")
+_PAIR = re.compile(r"([a-z][a-z -]*?)(?:-gigabytes)?: (\d{1,15}(?:\.\d*)?)")
+_STEP = re.compile(r"model\.py:\d+ - step (\d{1,15}):|\bstep (\d{1,15}): \{'train/|\bstep:(\d{1,15}) - \w+/")
 STARTS = (
-    re.compile(r"current_iteration to (\d+)\.\.\."),
-    re.compile(r"[Ss]tarting training loop at iteration (\d+)"),
-    re.compile(r"(?:loading|loaded) (?:distributed |release )?checkpoint [^\n]*?\bat iteration (\d+)"),
-    re.compile(r"saving checkpoint at iteration\s+(\d+)"),
-    re.compile(r"save_checkpoint for iteration (\d+)"),
-    re.compile(r"successfully saved checkpoint from iteration\s+(\d+)"),
+    re.compile(r"current_iteration to (\d{1,15})\.\.\."),
+    re.compile(r"[Ss]tarting training loop at iteration (\d{1,15})"),
+    re.compile(r"(?:loading|loaded) (?:distributed |release )?checkpoint [^\n]*?\bat iteration (\d{1,15})"),
+    re.compile(r"saving checkpoint at iteration\s+(\d{1,15})"),
+    re.compile(r"save_checkpoint for iteration (\d{1,15})"),
+    re.compile(r"successfully saved checkpoint from iteration\s+(\d{1,15})"),
 )
 _WORLD = re.compile(
-    r"using world size: (?P<world>\d+)(?:, data-parallel size: \d+)?(?:, context-parallel size: (?P<cp>\d+))?"
-    r"(?:[^\n]*?tensor-model-parallel size: (?P<tp>\d+))?(?:[^\n]*?pipeline-model-parallel size: (?P<pp>\d+))?"
+    r"using world size: (?P<world>\d{1,9})(?:, data-parallel size: \d+)?(?:, context-parallel size: (?P<cp>\d{1,9}))?"
+    r"(?:[^\n]*?tensor-model-parallel size: (?P<tp>\d{1,9}))?(?:[^\n]*?pipeline-model-parallel size: (?P<pp>\d{1,9}))?"
 )
-_NCCL_RANK = re.compile(r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<gpu>\d+)\] NCCL INFO comm \S+ rank (?P<rank>\d+) nranks (?P<ranks>\d+)")
-NCCL_ORIGIN = re.compile(r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<gpu>\d+)\] ")
-PARAMETERS = re.compile(r"number of parameters on \([^)]*\) model parallel rank \([^)]*\): (\d+)")
+_NCCL_RANK = re.compile(r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<gpu>\d{1,6})\] NCCL INFO comm \S+ rank (?P<rank>\d{1,9}) nranks (?P<ranks>\d{1,9})")
+NCCL_ORIGIN = re.compile(r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<gpu>\d{1,6})\] ")
 _KEYS = {
     "allocated": "allocated",
     "max allocated": "max_allocated",

@@ -11,7 +11,7 @@ import re
 
 from lclint.core.finding import Record
 
-SIZE = r"(\d+(?:\.\d+)?)(bytes?|[KMGT]i?B)"
+SIZE = r"(\d{1,15}(?:\.\d{1,9})?)(bytes?|[KMGT]i?B)"
 UNITS = {"byte": 1, "bytes": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 # In running text, to find the sentence; the request's size has to end a clause: "2.00 GiB means that ..." is talk about it.
@@ -32,9 +32,9 @@ _CLAUSES = {
     "allowed": (re.compile(SIZE + r"allowed"),),
     "process": (re.compile(r"thisprocesshas" + SIZE + r"memoryinuse"),),
 }
-_OTHER = re.compile(r"Process(\d+)has" + SIZE + r"memoryinuse")
-_DEVICE = re.compile(r"\(?\b(GPU|NPU|XPU|MUSA|HPU)(\d+)(?:;|hasatotal)")
-_DEVICE_LOOSE = re.compile(r"(GPU|NPU|XPU|MUSA|HPU)(\d+)(?:;|hasatotal)")
+_OTHER = re.compile(r"Process(\d{1,12})has" + SIZE + r"memoryinuse")
+
+_DEVICE_LOOSE = re.compile(r"(GPU|NPU|XPU|MUSA|HPU)(\d{1,6})(?:;|hasatotal)")
 _END = re.compile(r"environment-variables|CUDA_ALLOC_CONF\)?$|reservedintotalbyPyTorch\)(?!If)|cached\)")
 # what the sentence is made of: a line without any of it does not continue a wrapped one
 _PART = re.compile(

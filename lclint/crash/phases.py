@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 from lclint.crash.record import Frame
 
-_FRAME = re.compile(r'File ["\'](?P<file>[^"\'\n]{1,400})["\'], line (?P<line>\d+)(?:, in (?P<function>[\w<>.]+))?')
+_FRAME = re.compile(r'File ["\'](?P<file>[^"\'\n]{1,400})["\'], line (?P<line>\d{1,9})(?:, in (?P<function>[\w<>.]+))?')
 # what pytest, rich and some launchers print
-_SHORT_FRAME = re.compile(r"^\s*(?P<file>[\w./-]+\.py):(?P<line>\d+) in (?P<function>[\w<>]+)")
+_SHORT_FRAME = re.compile(r"^\s*(?P<file>[\w./-]+\.py):(?P<line>\d{1,9}) in (?P<function>[\w<>]+)")
 
 # (phase, what file name, function and source text must match); the first that matches, outermost rules before innermost ones
 _ANYWHERE = (
@@ -49,7 +49,8 @@ _DEEPEST = (
     ("model_build", re.compile(r"(?:param_and_grad_buffer|distributed_data_parallel)\.py$"), re.compile(r"^(?:__init__|_allocate\w*)$"), None),
     ("grad_reduce", re.compile(r"(?:param_and_grad_buffer|finalize_model_grads)\.py$"), None, None),
     ("grad_reduce", None, re.compile(r"finish_grad_sync|start_grad_sync|finalize_model_grads|reduce_scatter_grad|_reduce_gradients|allreduce_gradients"), None),
-    ("logits_loss", re.compile(r"(?:cross_entropy|fused_cross_entropy|linear_cross_entropy|ppo_utils)\w*\.py$"), None, None),
+    ("logits_loss", re.compile(r"(?:cross_entropy|fused_cross_entropy|linear_cross_entropy|ppo_utils)\w*\.py$|/verl/.*tensor_parallel\.py$"), None, None),
+    ("logits_loss", re.compile(r"(?:model_chunk_schedule_plan|combined_1f1b)\.py$"), re.compile(r"post_process"), None),
     ("logits_loss", None, re.compile(r"cross_entropy|log_?prob|entropy|float16_to_fp32|compute_language_model_loss|output_layer|lm_head|calculate_logits|^_postprocess$"), None),
     ("logits_loss", None, None, re.compile(r"output_layer\(|cross_entropy\(|float16_to_fp32\(|logits\.(?:float|clone|to)\(|log_softmax\(|compute_entropy|vocab_parallel_log|lm_head\(")),
     ("moe", re.compile(r"(?:experts|grouped_linear|token_dispatcher|moe_utils|moe_layer|router|grouped_gemm\w*|permutation|paged_stash)\.py$"), None, None),

@@ -14,9 +14,9 @@ from lclint.crash.reading import Log
 
 # what is read closely at the beginning of a file: configuration, communicators of thousands of ranks, the first iterations
 HEAD = 4 * 2**20
-# of thousands of files each has a shorter beginning, once so much has been read closely
-CLOSE = 96 * 2**20
-SHORT_HEAD = 2**17
+# of thousands of files only so much is read closely at the beginning and the end of each, once so much has been read closely in all
+CLOSE = 32 * 2**20
+SHORT = 2**15
 # blocks that are kept, to read closely what comes before a needle: tracebacks of many ranks at once take up to that much
 BEFORE = 4
 AFTER = 2
@@ -50,6 +50,8 @@ _AFTER_FAILURE = (b"Tried to allocate",)
 # so many blocks are read closely for one needle before it is left to the beginning and the end of the file
 QUOTA = {b"Watchdog caught": 4, b"Error: ": 12, b"exitcode": 8, b"Killed": 12, _ALIVE[1]: 24, b"Tried to allocate": 24}
 DEFAULT_QUOTA = 48
+# times that quota in all files together
+ALL_FILES = 16
 
 
 def scan(log: Log, collector: Collector, progress: Callable[[int], None] | None = None) -> None:
@@ -99,26 +101,36 @@ class _Walker:
 
     def feed(self, data: bytes, line: int, begins: bool) -> None:
         self.read += len(data)
-        if self.read <= HEAD and (self.read <= SHORT_HEAD or self.collector.close_read < CLOSE):
-            self.collector.close_read += len(data)
-            self.collector.lines(data, line)
-            return
-        if self._matters(data):
+        if self.read <= HEAD and (self.read <= SHORT or self.collector.close_read < CLOSE):
+            self._closely(data, line)
+        elif self._matters(data):
             while self.kept:
-                self.collector.lines(*self.kept.popleft())
-            self.collector.lines(data, line)
+                self._closely(*self.kept.popleft())
+            self._closely(data, line)
             self.close = AFTER
         elif self.close:
             self.close -= 1
-            self.collector.lines(data, line)
+            self._closely(data, line)
         else:
             self.kept.append((data, line))
             if len(self.kept) > BEFORE:
                 self._glance(*self.kept.popleft())
 
     def finish(self) -> None:
+        """The end of the file: what is kept is read closely, of one file of thousands its last lines only."""
         while self.kept:
-            self.collector.lines(*self.kept.popleft())
+            data, line = self.kept.popleft()
+            if self.collector.close_read < CLOSE:
+                self._closely(data, line)
+            elif self.kept:
+                self._glance(data, line)
+            else:
+                start = data.rfind(b"\n", 0, max(0, len(data) - SHORT)) + 1
+                self._closely(data[start:], line + data.count(b"\n", 0, start))
+
+    def _closely(self, data: bytes, line: int) -> None:
+        self.collector.close_read += len(data)
+        self.collector.lines(data, line)
 
     def _matters(self, data: bytes) -> bool:
         needles: tuple[bytes, ...]
@@ -128,10 +140,12 @@ class _Walker:
             needles = _ALIVE
         else:
             needles = _ALL
+        everywhere = self.collector.needles
         for needle in needles:
-            used = self.used.get(needle, 0)
-            if used < QUOTA.get(needle, DEFAULT_QUOTA) and needle in data:
-                self.used[needle] = used + 1
+            quota = QUOTA.get(needle, DEFAULT_QUOTA)
+            if self.used.get(needle, 0) < quota and everywhere.get(needle, 0) < ALL_FILES * quota and needle in data:
+                self.used[needle] = self.used.get(needle, 0) + 1
+                everywhere[needle] = everywhere.get(needle, 0) + 1
                 return True
         return False
 

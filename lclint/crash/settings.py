@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from typing import Any
 
 from lclint.catalog import tables
@@ -31,6 +32,20 @@ _NAMESPACE = re.compile(r"\bNamespace\((.{200,})\)", re.DOTALL)
 _FLAG = re.compile(r"(?<!\S)--([a-z][a-z0-9-]+)(?:[= ]([^\s-]\S*|-\d\S*))?")
 _OVERRIDE = re.compile(r"(?<!\S)\+{0,2}([a-z_]+\.[a-z_][a-z0-9_.]*)=(\S+)")
 _LAUNCH = re.compile(r"\b(?:torchrun|python3?|srun|torch\.distributed)\b.*\.py\b")
+_PRETTY = re.compile(r"^[ {]*'([a-z_]+)': ([^,{}]+)[,}]*$")
+_PRETTY_NAMES = frozenset(
+    (
+        "tensor_model_parallel_size",
+        "pipeline_model_parallel_size",
+        "virtual_pipeline_model_parallel_size",
+        "context_parallel_size",
+        "expert_model_parallel_size",
+        "expert_tensor_parallel_size",
+        "sequence_parallel",
+    )
+)
+_INTEGER = re.compile(r"[-+]?\d{1,18}$")
+_FLOAT = re.compile(r"[-+]?(?:\d{1,18}\.\d{0,18}|\.\d{1,18}|\d{1,18}(?=[eE]))(?:[eE][-+]?\d{1,3})?$")
 _OPAQUE = re.compile(r"<[^<>]*>")
 _DTYPE = re.compile(r"\btorch\.(\w+)\b(?![\w(.])")
 _DTYPES = {"bfloat16": "bf16", "float32": "fp32", "float16": "fp16"}
@@ -107,13 +122,25 @@ def value_of(text: str) -> Any:
     dtype = _DTYPE.fullmatch(text)
     if dtype is not None:
         return _DTYPES.get(dtype[1], dtype[1])
-    if len(text) > 20_000:
+    if _INTEGER.match(text):
+        return int(text)
+    if _FLOAT.match(text):
+        return float(text)
+    if not text.startswith(("[", "(", "'", '"')) or len(text) > 20_000:
         return text
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return text
+    value = _literal(text, text)
     return value if isinstance(value, (bool, int, float, str, list)) else list(value) if isinstance(value, tuple) else text
+
+
+def _literal(text: str, otherwise: Any) -> Any:
+    """A Python literal, else ``otherwise``."""
+    with warnings.catch_warnings():
+        # what other processes print into a value can look like code that Python warns of
+        warnings.simplefilter("ignore")
+        try:
+            return ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return otherwise
 
 
 class Settings:
@@ -152,6 +179,9 @@ class Settings:
             self._yaml.append(text)
         elif "{'" in text and len(text) < 100_000 and (found := _DICT.search(text)) is not None:
             self._dict(found[0], line)
+        elif (pretty := _PRETTY.match(text)) is not None and pretty[1] in _PRETTY_NAMES:
+            # verl prints its whole config, the actor's part first
+            self._put(f"model.{pretty[1]}", value_of(pretty[2]), line, weak=True)
         elif "Namespace(" in text and len(text) < 100_000 and (found := _NAMESPACE.search(text)) is not None:
             self._namespace(found[1], line)
         elif ".py" in text and ("--" in text or "=" in text) and _LAUNCH.search(text):
@@ -267,10 +297,8 @@ class Settings:
 
     def _dict(self, text: str, line: int) -> None:
         text = _DTYPE.sub(lambda match: repr(_DTYPES.get(match[1], match[1])), _OPAQUE.sub("None", text))
-        pairs: dict[Any, Any]
-        try:
-            pairs = ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        pairs = _literal(text, None)
+        if pairs is None:
             pairs = {name: value_of(value) for name, value in re.findall(r"'([a-z_]\w*)': ('[^']*'|\[[^\]]*\]|[^,{}]+)", text)}
         if isinstance(pairs, dict):
             known = tables.field_sections(RELEASE)

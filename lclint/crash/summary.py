@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from lclint.core.errors import InputError
 from lclint.core.finding import Evidence
 from lclint.crash import environment, failures, phases, snapshot
-from lclint.crash.collect import Collector, Event
+from lclint.crash.collect import Collector
+from lclint.crash.events import Event
 from lclint.crash.reading import Log, logs, snapshots
 from lclint.crash.record import MEMORY_FAILURES, Crash, Frame, Reading
 from lclint.crash.scan import scan
@@ -20,9 +21,11 @@ _SHOWN = 240
 # without a count of retries: so slow, with so much of a known GPU's memory reserved
 FULL_SLOWDOWN = 1.5
 FULL_SHARE = 0.94
+SURVIVED = 3
 _ATTEMPT = re.compile(r"attempt_\d+/")
 # errors by which a config is refused
-_REFUSALS = ("AssertionError", "ValueError", "NotImplementedError")
+_REFUSALS = ("AssertionError", "ValueError", "NotImplementedError", "RuntimeError", "TypeError")
+_LIBRARIES = ("CUDA", "NCCL", "cuda", "cudnn", "cublas", "Triton", "DeepEP")
 
 
 def diagnose(paths: Iterable[str], progress: Callable[[int], None] | None = None) -> Crash:
@@ -75,14 +78,14 @@ def _with_snapshots(crash: Crash, pickles: list[str], alone: bool) -> Crash:
 def summarise(collector: Collector) -> Crash:
     """The crash that the collected records amount to."""
     crash = Crash(
-        readings=collector.readings,
-        throughput=collector.throughput,
+        readings=collector.progress.readings,
+        throughput=collector.progress.throughput,
         settings=collector.settings.values,
         setting_lines=collector.settings.lines,
         defaults_known=collector.settings.defaults_known,
-        environment=collector.environment,
-        versions=collector.versions,
-        iteration=collector.iteration,
+        environment=collector.progress.environment,
+        versions=collector.progress.versions,
+        iteration=collector.progress.iteration,
         last_phase=_last_phase(collector),
         notes=collector.notes,
         lines=collector.last_line,
@@ -91,15 +94,19 @@ def summarise(collector: Collector) -> Crash:
     )
     crash.world_size = collector.settings.world_size or collector.world or None
     events = _ordered(collector.events)
+    if collector.tasks_are_nodes:
+        # srun's label is the number of a launcher, which has several ranks
+        for event in events:
+            event.rank = None if event.by_task else event.rank
     crash.handled = sum(event.handled for event in events)
-    event = _first(events)
+    event = _first([event for event in events if not _survived(event, collector)])
     if event is None:
         _without_failure(crash, collector, events)
     else:
         _with_failure(crash, collector, event, events)
-    crash.gpu = collector.device or (environment.by_capacity(crash.capacity_bytes) if crash.capacity_bytes else None)
+    crash.gpu = collector.progress.device or (environment.by_capacity(crash.capacity_bytes) if crash.capacity_bytes else None)
     crash.slowdown = _slowdown(collector)
-    crash.front_end = phases.front_end([frame.file for frame in crash.frames] or collector.all_files)
+    crash.front_end = phases.front_end([frame.file for frame in crash.frames] or collector.stacks.files)
     first = collector.first_error
     if first is not None and first is not event:
         crash.first_error = _short(first.text)
@@ -138,6 +145,17 @@ def _first(events: list[Event]) -> Event | None:
     return next((e for e in real if e.weight == failures.PROBABLE), None) or next((e for e in real if not _is_wrapper(e)), None) or (real[0] if real else None)
 
 
+def _survived(event: Event, collector: Collector) -> bool:
+    """Whether the run went on for iterations after an error that is not about memory (output that lags behind by one or two proves nothing)."""
+    if event.kind != "not_memory" or event.signature not in ("error", "disk-full") or event.file != collector.progress.iteration_file:
+        return False
+    return (
+        event.attempt == collector.progress.attempt
+        and (collector.progress.iteration or 0) >= (event.iteration or 0) + SURVIVED
+        and collector.progress.iteration_line > event.line
+    )
+
+
 def _is_wrapper(event: Event) -> bool:
     return event.signature == "error" and event.weight == failures.CONSEQUENCE and "ChildFailedError" in event.text
 
@@ -154,7 +172,7 @@ def _with_failure(crash: Crash, collector: Collector, event: Event, events: list
     crash.first_rank, crash.local_gpu, crash.host, crash.time = event.rank, event.local, event.host, event.time
     crash.requested_bytes = event.requested
     if crash.iteration is not None or event.iteration is not None:
-        crash.iteration = event.iteration if event.file in collector.iterations else _elsewhere(collector, event.file)
+        crash.iteration = event.iteration if event.file in collector.progress.iterations else _elsewhere(collector, event.file)
     crash.frames = event.frames
     if event.message is not None:
         _sizes(crash, event)
@@ -181,7 +199,7 @@ def _with_failure(crash: Crash, collector: Collector, event: Event, events: list
 def _elsewhere(collector: Collector, file: str) -> int | None:
     """The last iteration in the files of other ranks, of the same attempt where torchrun keeps attempts apart."""
     attempt = _ATTEMPT.search(file)
-    reached = [n for name, n in collector.iterations.items() if attempt is None or attempt[0] in name]
+    reached = [n for name, n in collector.progress.iterations.items() if attempt is None or attempt[0] in name]
     return max(reached) if reached else None
 
 
@@ -227,7 +245,12 @@ def _phase(event: Event, crash: Crash) -> str:
         return event.during
     if event.kind == "host_oom" and event.during == "dataloader":
         return event.during
-    if event.signature == "error" and event.iteration is None and any(name in event.text[:80] for name in _REFUSALS):
+    if (
+        event.signature == "error"
+        and event.iteration is None
+        and any(name in event.text[:80] for name in _REFUSALS)
+        and not any(n in event.text for n in _LIBRARIES)
+    ):
         return "init"
     return "unknown"
 
@@ -246,13 +269,13 @@ def _without_failure(crash: Crash, collector: Collector, events: list[Event]) ->
         crash.phase = handled.phase or _phase(handled, crash)
         crash.evidence = _evidence(crash, handled, collector)
         return
-    retries = [(reading.retries, reading) for reading in collector.readings if reading.retries is not None]
+    retries = [(reading.retries, reading) for reading in collector.progress.readings if reading.retries is not None]
     slowdown = _slowdown(collector)
     grown = retries[-1][0] - retries[0][0] if len(retries) > 1 else 0
     if grown >= THRASH_RETRIES and slowdown is not None and slowdown >= THRASH_SLOWDOWN:
         reading = retries[-1][1]
         crash.kind, crash.signature = "allocator_thrash", "retries"
-        crash.path, crash.line = collector.iteration_file, reading.line
+        crash.path, crash.line = collector.progress.iteration_file, reading.line
         crash.error = f"the allocator's retries grew from {retries[0][0]} to {retries[-1][0]}"
         crash.allocated_bytes = reading.allocated
         crash.evidence = [Evidence(path=crash.path, line=r.line, text=f"after {r.iteration} iterations: {n} retries") for n, r in (retries[0], retries[-1])]
@@ -260,7 +283,7 @@ def _without_failure(crash: Crash, collector: Collector, events: list[Event]) ->
     full = _full(collector)
     if full is not None and slowdown is not None and slowdown >= FULL_SLOWDOWN:
         crash.kind, crash.signature = "allocator_thrash", "full"
-        crash.path, crash.line = collector.iteration_file, full.line
+        crash.path, crash.line = collector.progress.iteration_file, full.line
         crash.error = f"an iteration takes {slowdown:.1f} times as long as at best, with {(full.max_reserved or 0) / 2**30:.1f} GiB reserved"
         crash.allocated_bytes = full.allocated
         crash.evidence = [Evidence(path=crash.path, line=full.line, text=crash.error)]
@@ -284,7 +307,7 @@ def _without_failure(crash: Crash, collector: Collector, events: list[Event]) ->
 
 def _full(collector: Collector) -> Reading | None:
     """A memory report that shows a known GPU almost wholly reserved."""
-    for reading in reversed(collector.readings):
+    for reading in reversed(collector.progress.readings):
         if reading.max_reserved and environment.fills(reading.max_reserved, FULL_SHARE):
             return reading
     return None
@@ -295,14 +318,14 @@ def _evidence(crash: Crash, event: Event, collector: Collector) -> list[Evidence
     shown += _frame_evidence(event.file, event.frames)
     if not event.frames and event.during and event.during_line:
         shown.append(Evidence(path=event.file, line=event.during_line, text=f"begins {event.during}"))
-    if event.iteration is not None and collector.iteration_file == event.file and 0 < event.iteration_line < event.line:
+    if event.iteration is not None and collector.progress.iteration_file == event.file and 0 < event.iteration_line < event.line:
         shown.append(Evidence(path=event.file, line=event.iteration_line, text=f"iteration {event.iteration} is the last one reported before it"))
-    full = [reading for reading in collector.readings if reading.max_reserved]
+    full = [reading for reading in collector.progress.readings if reading.max_reserved]
     if full:
         most = max(full, key=lambda reading: reading.max_reserved or 0)
         shown.append(
             Evidence(
-                path=collector.iteration_file or event.file,
+                path=collector.progress.iteration_file or event.file,
                 line=most.line,
                 text=f"rank {most.rank or '?'} had reserved {(most.max_reserved or 0) / 2**30:.2f} GiB at most after iteration {most.iteration}",
             )
@@ -320,14 +343,14 @@ def _frame_evidence(file: str, frames: list[Frame]) -> list[Evidence]:
 
 
 def _last_phase(collector: Collector) -> str | None:
-    if collector._during:
-        return collector._during
-    return "training" if collector.throughput or collector.iteration else None
+    if collector.progress.during:
+        return collector.progress.during
+    return "training" if collector.progress.throughput or collector.progress.iteration else None
 
 
 def _slowdown(collector: Collector) -> float | None:
     """How many times longer an iteration takes at the end than at the best of times; None with fewer than four iterations."""
-    times = [duration for _, duration in collector.throughput]
+    times = [duration for _, duration in collector.progress.throughput]
     if len(times) < 4:
         return None
     # the first iteration compiles and tunes
@@ -347,7 +370,7 @@ def diagnose_text(text: str, name: str = "crash.log") -> Crash:
     collector = Collector()
     log = Log(name, name)
     collector.begin(log)
-    collector.lines(text.encode("utf-8", "surrogateescape"), 1)
+    collector.lines(text.encode("utf-8", "surrogatepass"), 1)
     collector.end(log)
     crash = summarise(collector)
     crash.path = crash.path or name

@@ -307,7 +307,9 @@ def show(value: Any) -> str:
     if value is False:
         return "false"
     if value.__class__ is float:
-        return f"{value:.4g}" if math.isfinite(value) and not value.is_integer() else repr(value)
+        if math.isfinite(value) and value.is_integer() and abs(value) < 1e15:
+            return str(int(value))
+        return f"{value:.4g}" if math.isfinite(value) else repr(value)
     if value.__class__ in (list, tuple):
         shown = [show(item) for item in value[:9]]
         return "[" + ", ".join(shown + ["..."] * (len(value) > 9)) + "]"

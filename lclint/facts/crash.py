@@ -76,6 +76,24 @@ def _derived(name: str, unit: str) -> Callable[[Callable[[Any], Any]], Callable[
     return register
 
 
+@_derived("crash.needed_gib", "GiB")
+def needed(g: Any) -> Any:
+    """What PyTorch would have had to allocate: what it had and what was asked for."""
+    values = _of(g, "allocated_bytes", "requested_bytes")
+    return UNKNOWN if values is None else _gib(sum(values))
+
+
+@_derived("crash.model_error", "times")
+def model_error(g: Any) -> Any:
+    """What the log shows to have been needed over what the memory model estimates; unknown for a phase that is not at the peak of a step."""
+    if g.run.crash.phase not in ("forward", "backward", "logits_loss", "moe", "optimizer_step"):
+        return UNKNOWN
+    estimate, shown = g["memory.peak_gib"], needed(g)
+    if not isinstance(estimate, (int, float)) or not isinstance(shown, float) or estimate <= 0:
+        return UNKNOWN
+    return round(shown / estimate, 2)
+
+
 @_derived("crash.front_end", "name")
 def front_end(g: Any) -> str:
     """The program whose stack it is: megatron, bridge, slime, verl, easyr1, nemo_rl, swift, nemo; other where the stack does not tell."""
@@ -136,6 +154,14 @@ def outside_torch(g: Any) -> Any:
 def other_processes(g: Any) -> float:
     """What other processes hold of the GPU, as far as the message lists them."""
     return _gib(sum(g.run.crash.other_processes.values()))
+
+
+@_derived("crash.crowded", "true or false")
+def crowded(g: Any) -> bool:
+    """Whether processes that are none of a reinforcement learning job's hold a quarter of the GPU or more."""
+    capacity = g.run.crash.capacity_bytes
+    others = sum(g.run.crash.other_processes.values())
+    return bool(capacity) and others >= capacity / 4 and front_end(g) not in ("verl", "easyr1", "slime", "nemo_rl", "swift")
 
 
 @_derived("crash.other_process", "process ids")

@@ -13,7 +13,19 @@ from lclint.facts.registry import fact
 if TYPE_CHECKING:
     from lclint.memory.result import Estimate
 
-NEEDS = ("model.num_layers", "model.hidden_size", "train.micro_batch_size", "model.seq_length", "cluster.gpus", "gpu.memory_gib")
+NEEDS = (
+    "model.num_layers",
+    "model.hidden_size",
+    "model.num_attention_heads",
+    "model.vocab_size",
+    "model.seq_length",
+    "train.micro_batch_size",
+    "model.tensor_model_parallel_size",
+    "model.pipeline_model_parallel_size",
+    "model.context_parallel_size",
+    "cluster.gpus",
+    "gpu.memory_gib",
+)
 SOURCE = "lclint.memory"
 GIB = 2**30
 # where the estimates of a run are kept among its facts
@@ -33,7 +45,11 @@ def _estimate(g: Any, which: str = "as it is") -> Estimate | None:
 def _make(g: Any, which: str) -> Estimate | None:
     from lclint.memory import levers
     from lclint.memory.estimate import estimate
+    from lclint.memory.inputs import DIFFUSION
 
+    if str(g.run.resolved.get("model._target_")).rpartition(".")[2] in DIFFUSION:
+        # what is known of a language model's limits is no advice for these
+        return None
     make = {"as it is": estimate, "cp": levers.context_doubled, "tp": levers.tensor_doubled, "selective": levers.selective}[which]
     found = make(g.run)
     return found if found is not None and found.stages else None

@@ -23,10 +23,21 @@ def take_back(run: Run, hit: Hit, trial: Trial) -> Fix | None:
     if not fields or len(fields) > MOST_FIELDS:
         return None
     for chosen in [*([field] for field in fields), fields]:
-        fix = Fix(name="take-back", title=_title(run, chosen), applicability="unsafe", remove=list(chosen))
+        fix = _fix(run, chosen)
         if trial.solves(hit, fix):
-            return fix
-    return None
+            break
+    else:
+        return None
+    # of several, those that need not go stay
+    for field in list(fix.remove):
+        fewer = _fix(run, [other for other in fix.remove if other != field])
+        if fewer.remove and trial.solves(hit, fewer):
+            fix = fewer
+    return fix
+
+
+def _fix(run: Run, fields: list[str]) -> Fix:
+    return Fix(name="take-back", title=_title(run, fields), applicability="unsafe", remove=list(fields))
 
 
 def _title(run: Run, fields: list[str]) -> str:

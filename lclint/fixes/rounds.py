@@ -38,7 +38,8 @@ def fix_text(text: str, check: Callable[[str], FileReport], unsafe: bool) -> tup
             fault = "it undoes another fix"
         if fault is not None:
             refused.add(_name(finding, fix))
-            notes.append(f"{finding.rule}: the fix '{fix.title}' was taken back: {fault}")
+            note = f"{finding.rule}: the fix '{fix.title}' was taken back: {fault}"
+            notes += [note] if note not in notes else []
             continue
         text, report = new_text, new_report
         seen.add(text)
@@ -50,11 +51,17 @@ def fix_text(text: str, check: Callable[[str], FileReport], unsafe: bool) -> tup
 
 def _next(report: FileReport, unsafe: bool, refused: set[tuple[Any, ...]]) -> tuple[Finding, Fix] | None:
     allowed = ("safe", "unsafe") if unsafe else ("safe",)
-    for finding in sorted(report.findings, key=lambda found: IMPACTS.index(found.impact)):
+    for finding in sorted(report.findings, key=_urgency):
         for fix in finding.fixes:
             if fix.edits and fix.applicability in allowed and _name(finding, fix) not in refused:
                 return finding, fix
     return None
+
+
+def _urgency(finding: Finding) -> tuple[int, bool]:
+    """What is fixed first: what stops the run, and of that the layout, which batches and lengths have to follow."""
+    moves_layout = any(field.endswith("_parallel_size") for fix in finding.fixes[:1] for field in fix.set)
+    return (0 if finding.impact in GRAVE else IMPACTS.index(finding.impact), not moves_layout)
 
 
 def _name(finding: Finding, fix: Fix) -> tuple[Any, ...]:

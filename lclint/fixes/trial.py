@@ -54,11 +54,20 @@ class Trial:
 
     def search(self, hit: Hit, fix: Fix, fields: tuple[str, ...]) -> Fix | None:
         """The fix completed by the nearest layout over ``fields`` that solves the hit; None when none does."""
+        fallback = None
         for move in candidates(self.run, fields):
             attempt = Fix(**{name: getattr(fix, name) for name in fix.__slots__})
             attempt.set = {**fix.set, **move}
-            if self.solves(hit, attempt):
-                moved = ", ".join(f"{field.rpartition('.')[2]}: {'null' if value is None else value}" for field, value in move.items())
-                attempt.title = f"{fix.title} ({moved})"
+            if not self.solves(hit, attempt):
+                continue
+            moved = ", ".join(f"{field.rpartition('.')[2]}: {'null' if value is None else value}" for field, value in move.items())
+            attempt.title = f"{fix.title} ({moved})"
+            if self._clean(attempt, move):
                 return attempt
-        return None
+            fallback = fallback or attempt
+        return fallback
+
+    def _clean(self, fix: Fix, move: dict[str, Any]) -> bool:
+        """Whether nothing that stops the run is left about the fields that move: one move is better than two."""
+        hits = evaluate(self.rules, Facts(self.after(fix)), GRAVE)
+        return not any(other.case.severity == "error" and not other.rule.fields.isdisjoint(move) for other in hits)

@@ -31,7 +31,8 @@ class Asked(Record):
 def ask(run: Run, options: Options, changes: list[str], document: Document | None, base: Document | None) -> Asked:
     """The estimate of a run, and of the same with ``changes`` (``key=value``) on top. Raises UsageError for a change that is none."""
     gpus = run.missing("cluster.gpus")
-    asked = Asked(path=run.path, gpus=gpus if isinstance(gpus, int) else None, estimate=estimate(run), problems=_problems(run))
+    name = run.recipe if document is None and run.recipe is not None else run.path
+    asked = Asked(path=name, gpus=gpus if isinstance(gpus, int) else None, estimate=estimate(run), problems=_problems(run))
     if changes:
         sets = [*options.sets, *(_override(change) for change in changes)]
         changed = Options(**{name: getattr(options, name) for name in Options.__slots__ if name != "sets"}, sets=sets)

@@ -20,14 +20,14 @@ def workspaces(m: Inputs) -> float:
     """GEMM workspaces: cuBLAS has one for each of two handles (forward and autograd threads), Transformer Engine its own.
 
     32 MiB on Hopper and newer, 8.125 and 4 MiB on older GPUs; ``CUBLAS_WORKSPACE_CONFIG=:4096:8`` makes it 32 MiB anywhere. Grouped GEMMs
-    have four more. Measured to the MiB.
+    have four more, TP userbuffers two (Transformer Engine module/base.py, initialize_ub). Measured to the MiB.
     """
     modern = m.architecture == 0 or m.architecture >= 9
     one = 32.0 * MIB if modern or m.cublas == ":4096:8" else 0.125 * MIB if m.cublas == ":16:8" else 8.125 * MIB
     total = one * (4 if m.expert_overlap else 2)
     engine = (32.0 if modern else 4.0) * MIB
     if not m.local or m.experts:
-        total += engine
+        total += engine * (3 if m.tp_overlap else 1)
     if not m.local and m.experts and m.grouped:
         total += 4 * engine
     return total
@@ -84,7 +84,10 @@ def late(m: Inputs) -> int:
 
 
 def attention_range(m: Inputs, layers: float) -> float:
-    """What attention would keep more if no fused kernel took it: for the upper end of the range of deterministic runs left to themselves."""
-    if unfused(m) or m.backend not in ("", "auto") or not m.deterministic or m.cp > 1:
+    """What attention would keep more if no fused kernel took it: for the upper end of the range of deterministic runs before Hopper.
+
+    Seen on A100 with the images up to autumn 2025; nothing in a config tells those from newer ones.
+    """
+    if unfused(m) or m.backend not in ("", "auto") or not m.deterministic or m.cp > 1 or not 0 < m.architecture < 9:
         return 0.0
     return layers * m.micro_batch * m.sequence * m.sequence * m.heads / m.tp * (5 if m.attention_dropout else 2)

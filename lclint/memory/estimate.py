@@ -68,54 +68,56 @@ class Model:
         return found
 
     def stage(self, number: int) -> Stage:
+        """One stage: what it holds at the instant of its peak, and after a step."""
         m, chunks = self.m, self.stages[number]
         weights = parameters.stage(m, chunks, self.layers)
         state = states.states(m, weights)
         counts = schedule.alive(m, number, len(chunks))
-        parts = dict.fromkeys(COMPONENTS, 0.0)
-        parts["weights"], parts["gradients"], parts["optimizer"] = state.weights, state.gradients, state.optimizer
-        largest = max((w.total for w in self.layers.values()), default=0) if m.fsdp else 0
-        parts["buffers"], whole_gradients = states.gathered(m, largest, weights.embedding)
-        self._activations(chunks, counts, parts)
-        parts["workspaces"] = buffers.workspaces(m)
-        persistent = buffers.persistent(m)
-        if m.mask:
-            parts["buffers"] += m.micro_batch * m.sequence * m.sequence
         ends = any(chunk.loss for chunk in chunks)
-        waiting = self._backward(chunks) + whole_gradients
-        instant = "backward"
-        if ends:
-            at_loss = loss.logits(m)
-            if at_loss >= waiting:
-                instant, parts["logits"], waiting = "forward_loss", at_loss, 0.0
-            parts["norms"] += loss.final_norm(m)
-            persistent += loss.resident(m)
-        parts["backward"] = waiting
+        workspaces = buffers.workspaces(m)
+        persistent = buffers.persistent(m) + (loss.resident(m) if ends else 0.0)
+        parts = dict.fromkeys(COMPONENTS, 0.0)
+        parts["weights"], parts["gradients"], parts["optimizer"], parts["workspaces"] = state.weights, state.gradients, state.optimizer, workspaces
+        resting = {**parts, "optimizer": state.optimizer + state.step, "buffers": persistent + buffers.pipeline(m, number, len(chunks))}
+        static = sum(resting.values())
+        self._activations(chunks, counts, parts)
+        instant = self._instant(chunks, parts, state, weights, ends)
         parts["buffers"] += persistent
-        received = buffers.pipeline(m, number, len(chunks))
-        static = state.weights + state.gradients + state.optimizer + state.step + parts["workspaces"] + persistent + received
         peak = sum(parts.values())
-        if static > peak:
-            instant = "optimizer_step"
-            parts = dict.fromkeys(COMPONENTS, 0.0)
-            parts["weights"], parts["gradients"], parts["optimizer"] = state.weights, state.gradients, state.optimizer + state.step
-            parts["workspaces"], parts["buffers"] = buffers.workspaces(m), persistent + received
-            first = max(static, peak - state.moments)
-            peak = static
-        else:
-            first = max(static, peak - state.moments)
-        low, high = self._range(parts, peak, sum(chunk.layers for chunk in chunks))
+        step = static + state.cast
+        first = max(step, peak - state.moments)
+        if step > peak:
+            instant, parts, peak = "optimizer_step", {**resting, "optimizer": resting["optimizer"] + state.cast}, step
+        low, high = self._range(parts, peak, sum(chunk.layers * count for chunk, count in zip(chunks, counts, strict=True)))
+        components = {name: round(value) for name, value in parts.items() if round(value)}
         return Stage(
             stage=number,
             static_bytes=round(static),
-            peak_bytes=sum(round(value) for value in parts.values()),
+            peak_bytes=sum(components.values()),
             low_bytes=round(low),
             high_bytes=round(high),
-            components={name: round(value) for name, value in parts.items() if round(value)},
+            components=components,
             first_step_peak_bytes=round(first),
             instant=instant,
             layers=sum(chunk.layers for chunk in chunks),
         )
+
+    def _instant(self, chunks: list[Chunk], parts: dict[str, float], state: states.States, weights: parameters.Weights, ends: bool) -> str:
+        """Add what only the larger of two instants holds, the loss at the end of the forward and the backward of one layer; say which it is."""
+        m = self.m
+        largest = max((layer.total for layer in self.layers.values()), default=0) if m.fsdp else 0
+        parts["buffers"], gradients = states.gathered(m, largest, weights.embedding)
+        if m.mask:
+            parts["buffers"] += m.micro_batch * m.sequence * m.sequence
+        backward = self._backward(chunks) + gradients
+        if ends:
+            parts["norms"] += loss.final_norm(m)
+            logits = loss.logits(m)
+            if logits >= backward:
+                parts["logits"] = logits
+                return "forward_loss"
+        parts["backward"] = backward
+        return "backward"
 
     def _activations(self, chunks: list[Chunk], counts: list[int], parts: dict[str, float]) -> None:
         m = self.m
@@ -158,7 +160,7 @@ class Model:
         again = m.recompute_layers if m.recompute_method == "uniform" else 1
         return max((self.keep(kind).recomputed * again + self.keep(kind).backward for kind in kinds), default=0.0)
 
-    def _range(self, parts: dict[str, float], peak: float, layers: int) -> tuple[float, float]:
+    def _range(self, parts: dict[str, float], peak: float, layers: float) -> tuple[float, float]:
         m = self.m
         kept = peak - sum(parts[name] for name in FIXED)
         low = peak - LESS * kept - (GRAPHED * parts["attention"] if m.graphs != "none" else 0.0)
@@ -222,6 +224,8 @@ def _left_out(m: Inputs, run: Run) -> list[str]:
         out.append("fine-grained offload: what is left on the GPU depends on how copies overlap; 17 to 25 % off in measured runs")
     if m.fsdp:
         out.append("FSDP's all-gather buffers beyond two layers: peaks were up to 21 % higher in measured runs")
+    if m.dispatcher == "flex" and m.ep > 1:
+        out.append("the dispatcher's own buffers beyond 1 GiB: they grow with the ranks in an NVLink domain")
     if m.experts and m.imbalance_high > m.imbalance:
         out.append("the router's imbalance over time: the upper end of the range has 1.6 times the even share")
     return out

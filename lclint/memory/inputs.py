@@ -208,7 +208,6 @@ class Inputs:
         self.shared_ffn = r.number("model.moe_shared_expert_intermediate_size", 0)
         self.shared_gate = r.flag("model.moe_shared_expert_gate")
         self.latent = r.number("model.moe_latent_size", 0)
-        self.expert_bias = r.flag("model.moe_router_enable_expert_bias")
         self.grouped = r.flag("model.moe_grouped_gemm")
         self.dispatcher = r.text("model.moe_token_dispatcher_type", "allgather")
         self.dispatcher_backend = r.text("model.moe_flex_dispatcher_backend", "deepep") if self.dispatcher == "flex" else ""
@@ -252,7 +251,6 @@ class Inputs:
         self.precision_aware = r.flag("optimizer.use_precision_aware_optimizer")
         self.moments = tuple(_width(r.text(f"optimizer.{name}", "fp32")) for name in ("exp_avg_dtype", "exp_avg_sq_dtype"))
         self.main_width = _width(r.text("optimizer.main_params_dtype", "fp32"))
-        self.main_gradients = _width(r.text("optimizer.main_grads_dtype", "fp32"))
         recipe = r.value("optimizer.fp8_recipe", None)
         self.decoupled = self.precision_aware and (self.main_width != 4 or recipe in (None, "delayed") or r.flag("optimizer.optimizer_cpu_offload"))
         self.remainders = r.flag("optimizer.store_param_remainders", True)

@@ -40,8 +40,21 @@ class DiagnosisText:
         for finding in diagnosis.findings:
             yield ""
             yield from self._finding(finding)
+        yield from self._patch(diagnosis)
         for text in crash.notes:
             yield from wrap(text, self.width, "note: ", "  ")
+
+    def _patch(self, diagnosis: Diagnosis) -> Iterator[str]:
+        found = diagnosis.patch(unsafe=True)
+        if found is None or diagnosis.config_text is None:
+            return
+        from lclint.report.diff import unified
+
+        fix, after = found
+        yield ""
+        yield self.style.paint("Patch", "strong") + f" ({fix.applicability}): {printable(fix.title)}"
+        for line in unified(diagnosis.config_path or "", diagnosis.config_text, after).splitlines():
+            yield f"  {printable(line)}"
 
     def _facts(self, diagnosis: Diagnosis) -> Iterator[str]:
         crash = diagnosis.crash

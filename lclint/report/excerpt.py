@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from lclint.core.finding import FileReport, Finding, Place
 from lclint.core.options import Options
+from lclint.engine.operations import show
 from lclint.report.screen import columns, cut, layout, printable
 from lclint.report.style import Style
 
@@ -112,4 +113,5 @@ def _described(place: Place, file: FileReport, options: Options) -> str:
         "recipe": f"recipe {file.recipe}" if file.recipe else "recipe",
         "default": "Bridge's default",
     }
-    return f"{place.at} ({source.get(place.origin, place.origin)})"
+    value = "" if place.value is None else f" = {show(place.value)}"
+    return f"{place.at}{value} ({source.get(place.origin, place.origin)})"

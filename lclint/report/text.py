@@ -52,9 +52,9 @@ class TextReport:
         fixable = [next_way for file in report.files for finding in file.findings if (next_way := way(finding))]
         safe, unsafe = fixable.count("safe"), fixable.count("unsafe")
         if safe and unsafe:
-            parts.append(f"fixable: {safe} with --fix, {unsafe} more with --fix --unsafe-fixes")
+            parts.append(f"fixable: up to {safe} with --fix, {unsafe} more with --fix --unsafe-fixes")
         elif fixable:
-            parts.append(f"fixable: {safe} with --fix" if safe else f"fixable: {unsafe} with --fix --unsafe-fixes")
+            parts.append(f"fixable: up to {safe} with --fix" if safe else f"fixable: up to {unsafe} with --fix --unsafe-fixes")
         undecided = sum(len(file.undecided) for file in report.files)
         if undecided:
             parts.append(f"{undecided} undecided" + ("" if self.verbose else " (--verbose)"))

@@ -45,7 +45,7 @@ def test_a_finding(cli: Run, conf: Path) -> None:
     assert done.err == ""
     assert done.out.startswith("conf.yaml:3:")
     assert "hidden_size" in done.out
-    assert done.out.splitlines()[-1].startswith("1 file checked: 1 error; fixable: 1 with --fix")
+    assert done.out.splitlines()[-1].startswith("1 file checked: 1 error; fixable: up to 1 with --fix")
 
 
 def test_a_good_config(cli: Run, mixed: Path) -> None:

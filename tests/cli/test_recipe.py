@@ -27,7 +27,7 @@ def test_a_recipe_and_words(cli: Run) -> None:
     assert (done.status, done.err) == (1, "")
     assert "sft-loss-under-context-parallelism" in done.out
     assert "\n    model.context_parallel_size=2\n" in done.out
-    assert f"see model.calculate_per_token_loss (recipe {RECIPE})" in done.out
+    assert f"see model.calculate_per_token_loss = false (recipe {RECIPE})" in done.out
     words = "add to the command line: -- model.calculate_per_token_loss=true ddp.average_in_collective=false"
     assert words in " ".join(done.out.split())
 

@@ -42,7 +42,9 @@ class Pieces:
     """``message`` is PyTorch's sentence of torch 2.4, ``stack`` a traceback that ends in a line, ``iteration`` one of Megatron's lines."""
 
     @staticmethod
-    def message(requested: str = "4.01 GiB", unallocated: str = "1.00 GiB", pools: str = "", others: str = "", advice: str = ADVICE, capacity: str = "79.11 GiB") -> str:
+    def message(
+        requested: str = "4.01 GiB", unallocated: str = "1.00 GiB", pools: str = "", others: str = "", advice: str = ADVICE, capacity: str = "79.11 GiB"
+    ) -> str:
         private = f"with {pools} allocated in private pools (e.g., CUDA Graphs), " if pools else ""
         return (
             f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {requested}. GPU 3 has a total capacity of {capacity} of which 1.10 GiB is free. "
@@ -63,7 +65,8 @@ class Pieces:
         return (
             f" [2026-01-02 03:{number // 60 % 60:02d}:{number % 60:02d}.000100] iteration {number:8d}/  900000 | consumed samples: {number * 64:12d} | "
             f"elapsed time per iteration (ms): {milliseconds:.1f} | throughput per GPU (TFLOP/s/GPU): 400.1 | learning rate: 3.000000E-04 | "
-            f"global batch size:    64 | lm loss: 2.000000E+00 | loss scale: 1.0 | grad norm: 0.300 | number of skipped iterations:   0 | number of nan iterations:   0 |"
+            f"global batch size:    64 | "
+            f"lm loss: 2.000000E+00 | loss scale: 1.0 | grad norm: 0.300 | number of skipped iterations:   0 | number of nan iterations:   0 |"
         )
 
     @staticmethod

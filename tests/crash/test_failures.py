@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lclint.crash.failures import SIGNATURES, STEMS
 from lclint.crash.summary import diagnose_text
 
 ELASTIC = "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: {}) local_rank: 2 (pid: 6) of binary: /usr/bin/python"
@@ -39,7 +40,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("/var/spool/job: line 7: 3297567 Killed   bash -c train", {"kind": "host_oom"}),
     (ELASTIC.format(-9), {"kind": "host_oom", "local_gpu": 2, "first_rank": None}),
     (ELASTIC.format(-9) + "\nRoot Cause (first observed failure):\n[0]:\n  rank      : 10 (local_rank: 2)", {"kind": "host_oom", "first_rank": 10}),
-    ("E1223 05:18:02.971000 77 site-packages/torch/distributed/elastic/multiprocessing/api.py:882] failed (exitcode: -9) local_rank: 3 (pid: 5)", {"kind": "host_oom"}),
+    (
+        "E1223 05:18:02.971000 77 site-packages/torch/distributed/elastic/multiprocessing/api.py:882] failed (exitcode: -9) local_rank: 3 (pid: 5)",
+        {"kind": "host_oom"},
+    ),
     ("[2024-01-01 10:00:00,123] torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: -9) local_rank: 1 (pid: 9)", {"kind": "host_oom"}),
     ("command terminated with exit code 137", {"kind": "host_oom"}),
     (ELASTIC.format(-11), {"kind": "not_memory", "fatal": True}),
@@ -47,7 +51,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("(raylet) node_manager.cc:3069: 2 Workers (tasks / actors) killed due to memory pressure (OOM)", {"kind": "host_oom"}),
     ("ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.", {"kind": "host_oom", "capacity_bytes": None}),
     ("The worker may have exceeded K8s pod memory limits.", {"kind": "host_oom"}),
-    ("memory allocation of memory allocation of 41943044194304 bytes failed\n bytes failed\nmemory allocation of 4194304 bytes failed", {"requested_bytes": 4194304}),
+    (
+        "memory allocation of memory allocation of 41943044194304 bytes failed\n bytes failed\nmemory allocation of 4194304 bytes failed",
+        {"requested_bytes": 4194304},
+    ),
     ("MemoryError: std::bad_alloc", {"kind": "host_oom"}),
     ("RuntimeError: DefaultCPUAllocator: can't allocate memory: you tried to allocate 1024 bytes.", {"kind": "host_oom", "requested_bytes": 1024}),
     ("numpy.core._exceptions._ArrayMemoryError: Unable to allocate 64.0 GiB for an array", {"kind": "host_oom"}),
@@ -62,7 +69,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("OSError: [Errno 28] No space left on device", {"kind": "not_memory", "fatal": True}),
     ("AssertionError: world size (16) is not divisible by the model", {"kind": "not_memory", "phase": "init"}),
     ("pretrain_gpt.py: error: unrecognized arguments: --foo", {"kind": "not_memory", "phase": "init"}),
-    ("Global rank: 3, num_recv_tokens: -1\nGlobal rank: 11, num_recv_tokens: -1\nRuntimeError: DeepEP error: timeout (dispatch CPU)", {"first_rank": 3, "phase": "moe"}),
+    (
+        "Global rank: 3, num_recv_tokens: -1\nGlobal rank: 11, num_recv_tokens: -1\nRuntimeError: DeepEP error: timeout (dispatch CPU)",
+        {"first_rank": 3, "phase": "moe"},
+    ),
     ("  max_tokens_to_oom ............................... 12000", {"kind": "context_only", "fatal": False}),
     ("To avoid CUDA out of memory errors, set micro_batch_size to 1", {"kind": "context_only", "fatal": False}),
     ("{'text': 'RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB means that it is full'}", {"kind": "not_memory", "fatal": False}),
@@ -109,7 +119,7 @@ def test_a_handled_failure_is_not_the_crash(pieces) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "[rank3]:[W1125 19:49:13.737053108 CUDACachingAllocator.cpp:1781] CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.11 GiB",
+        "[rank3]:[W1125 19:49:13.737053108 CUDACachingAllocator.cpp:1] CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.11 GiB",
         "WARNING - CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.11 GiB of which 1.00 GiB is free. Skipping this batch",
     ],
 )
@@ -124,7 +134,8 @@ def test_pinned_host_memory(pieces) -> None:
 
 
 def test_nccl_buffers_belong_to_the_rank_that_dies_of_them(pieces) -> None:
-    log = "n1:5:6 [2] include/alloc.h:231 NCCL WARN Cuda failure 2 'out of memory'\nn1:5:6 [2] include/alloc.h:246 NCCL WARN Failed to CUDA calloc async 16777216 bytes\n"
+    log = "n1:5:6 [2] include/alloc.h:231 NCCL WARN Cuda failure 2 'out of memory'\n"
+    log += "n1:5:6 [2] include/alloc.h:246 NCCL WARN Failed to CUDA calloc async 16777216 bytes\n"
     log += pieces.stack("step", "reduce", last="torch.distributed.DistBackendError: NCCL error in: x.hpp:268, unhandled cuda error", prefix="[rank10]: ")
     crash = diagnose_text(log)
     assert (crash.kind, crash.first_rank, crash.phase, crash.requested_bytes) == ("nccl_oom", 10, "grad_reduce", 16777216)
@@ -138,7 +149,9 @@ def test_a_traceback_without_its_end(pieces) -> None:
 def test_two_attempts(pieces) -> None:
     first = pieces.stack("step", "backward", last=pieces.message(), prefix="[rank1]: ")
     second = pieces.stack("step", "backward", last=pieces.message(), prefix="[rank6]: ")
-    crash = diagnose_text("\n".join([pieces.iteration(120), first, "[ft_launcher] 2/3 attempts left; will restart worker group", pieces.iteration(116), second]))
+    crash = diagnose_text(
+        "\n".join([pieces.iteration(120), first, "[ft_launcher] 2/3 attempts left; will restart worker group", pieces.iteration(116), second])
+    )
     assert (crash.first_rank, crash.iteration) == (1, 120)
 
 
@@ -150,3 +163,24 @@ def test_thrash(pieces) -> None:
     assert (crash.kind, crash.fatal, crash.phase, crash.iteration, crash.allocated_bytes) == ("allocator_thrash", False, "unknown", 50, 52_110_000_000)
     steady = [line.replace("16400", "4100").replace("9800", "4100").replace("5900", "4100") for line in lines]
     assert diagnose_text("\n".join(steady)).kind == "context_only"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[Rank 0] (after 20 iterations) memory (MB) | allocated: 7210.80 | reserved: 13980.0.. | max reserved: .",
+        "CUDA out of memory. Tried to allocate " + "9" * 5000 + ".00 GiB. GPU 0 has a total capacity of 79.11 GiB",
+        " iteration " + "9" * 5000 + "/ 100 | elapsed time per iteration (ms): " + "9" * 5000 + " |",
+        "[rank" + "1" * 5000 + "]: text",
+        "memory allocation of " + "9" * 5000 + " bytes failed",
+        "  seq_length ...................................... " + "9" * 5000,
+    ],
+)
+def test_numbers_that_are_none(line) -> None:
+    assert diagnose_text(line).kind in ("context_only", "gpu_oom", "host_oom", "not_memory")
+
+
+def test_every_needle_holds_a_stem() -> None:
+    for signature in SIGNATURES:
+        for needle in signature.needles:
+            assert any(stem in needle for stem in STEMS), needle

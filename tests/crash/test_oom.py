@@ -20,9 +20,15 @@ NEW = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. G
         (OLD.format("", "1.10 GiB cached"), {"wording": "1.4", "unallocated": round(1.1 * GIB), "allocated": 14 * GIB, "free": 8 * MIB, "index": 1}),
         (OLD.format("", "14.50 GiB reserved in total by PyTorch"), {"wording": "1.5", "unallocated": GIB // 2, "requested": 20 * MIB}),
         (OLD.format("10.00 GiB allowed; ", "14.50 GiB reserved in total by PyTorch"), {"allowed": 10 * GIB, "unallocated": GIB // 2}),
-        (OLD.format("", "14.50 GiB reserved in total by PyTorch") + " If reserved memory is >> allocated memory try setting max_split_size_mb", {"wording": "1.10"}),
+        (
+            OLD.format("", "14.50 GiB reserved in total by PyTorch") + " If reserved memory is >> allocated memory try setting max_split_size_mb",
+            {"wording": "1.10"},
+        ),
         (NEW.format("capacty"), {"wording": "2.1", "capacity": 79 * GIB, "requested": 2 * GIB, "allocated": None, "unallocated": None}),
-        (NEW.format("capacity") + "Process 12 has 1.50 GiB memory in use. Process 13 has 512.00 MiB memory in use. ", {"others": {12: 3 * GIB // 2, 13: GIB // 2}}),
+        (
+            NEW.format("capacity") + "Process 12 has 1.50 GiB memory in use. Process 13 has 512.00 MiB memory in use. ",
+            {"others": {12: 3 * GIB // 2, 13: GIB // 2}},
+        ),
         (NEW.format("capacity") + "Including non-PyTorch memory, this process has 0 bytes memory in use. ", {"process": 0}),
         (
             NEW.format("capacity") + "Of the allocated memory 70.00 GiB is allocated by PyTorch, with 9.00 GiB allocated in private pools (e.g., CUDA Graphs), "
@@ -57,7 +63,9 @@ def test_talk(text: str) -> None:
 
 
 def test_the_second_sentence_of_a_line_is_another_one() -> None:
-    message = oom.parse("CUDA out of memory. Tried to allocate 2.00 GiB. CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 9.00 GiB")
+    message = oom.parse(
+        "CUDA out of memory. Tried to allocate 2.00 GiB. CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 9.00 GiB"
+    )
     assert message is not None
     assert (message.requested, message.capacity) == (2 * GIB, None)
 

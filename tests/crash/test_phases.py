@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from lclint.crash.summary import diagnose_text
@@ -65,3 +67,38 @@ def test_a_stack_below_its_error(pieces) -> None:
 def test_a_frame_that_srun_cut(pieces) -> None:
     text = pieces.stack("step", "loss", last=pieces.message(), prefix=" 3: ").replace("tensor_parallel/cross", "tensor_parallel/\n3: cross")
     assert diagnose_text(text).phase == "logits_loss"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_lines_that_srun_cut_anywhere(seed, pieces) -> None:
+    chance = random.Random(seed)
+    lines = []
+    for line in pieces.stack("step", "loss", last=pieces.message()).split("\n"):
+        at = chance.randrange(10, len(line) - 5) if len(line) > 40 and chance.random() < 0.6 else len(line)
+        lines += [line[:at], line[at:]] if at < len(line) else [line]
+    crash = diagnose_text("\n".join(f" 3: {line}" for line in lines))
+    assert (crash.kind, crash.first_rank, crash.requested_bytes, crash.allocated_bytes) == ("gpu_oom", 3, round(4.01 * 2**30), 72 * 2**30)
+
+
+@pytest.mark.parametrize("cut", [120, 150, 400, 2000])
+def test_two_messages_on_one_line(cut, pieces) -> None:
+    crash = diagnose_text(f"[rank6]: {pieces.message()[:cut]}[rank1]: {pieces.message('5.00 GiB')}")
+    assert (crash.first_rank, crash.requested_bytes, crash.failed_ranks) == (6, round(4.01 * 2**30), [6, 1])
+
+
+def test_torchelastic_json(pieces) -> None:
+    text = '{"message": {"message": "' + pieces.message() + '", "extraInfo": {"py_callstack": "Traceback (most recent call last):\\n"}}}'
+    assert diagnose_text(text).requested_bytes == round(4.01 * 2**30)
+
+
+def test_errors_that_a_run_survives(pieces) -> None:
+    log = [pieces.iteration(5), pieces.stack("batch", last="wandb.errors.CommError: network down"), *(pieces.iteration(n) for n in range(6, 12))]
+    crash = diagnose_text("\n".join(log))
+    assert (crash.kind, crash.fatal, crash.iteration) == ("context_only", False, 11)
+
+
+def test_wrapped_at_columns(pieces) -> None:
+    for columns in (60, 72, 80, 100):
+        text = "[rank7]: " + pieces.message()
+        crash = diagnose_text("\n".join(text[n : n + columns] for n in range(0, len(text), columns)))
+        assert (crash.first_rank, crash.capacity_bytes, crash.reserved_unallocated_bytes) == (7, round(79.11 * 2**30), 2**30)

@@ -63,3 +63,9 @@ def test_the_group_rank_is_not_the_rank() -> None:
     origin, text = strip("[rank41]:[E302 10:10:10.1 ProcessGroupNCCL.cpp:6] [Rank 1] Watchdog")
     assert (origin.rank, text) == (41, "Watchdog")
     assert strip("[Rank 5] (after 1 iterations) memory")[1] == "[Rank 5] (after 1 iterations) memory"
+
+
+def test_a_label_of_srun_that_counts_launchers(pieces) -> None:
+    log = f"3: [rank27]: hello\n{pieces.stack('step', 'mlp', last=pieces.message(), prefix='3: ')}"
+    assert diagnose_text(log).first_rank is None
+    assert diagnose_text(log + "\nRoot Cause (first observed failure):\n[0]:\n  rank      : 26 (local_rank: 2)").first_rank == 26

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from lclint.crash.settings import fields_of, value_of
 from lclint.crash.summary import diagnose_text
 
@@ -147,7 +149,9 @@ def test_launch_command() -> None:
 
 
 def test_layout_line() -> None:
-    crash = diagnose_text("using world size: 64, data-parallel size: 2, context-parallel size: 2, tensor-model-parallel size: 4, pipeline-model-parallel size: 4")
+    crash = diagnose_text(
+        "using world size: 64, data-parallel size: 2, context-parallel size: 2, tensor-model-parallel size: 4, pipeline-model-parallel size: 4"
+    )
     assert crash.world_size == 64
     assert crash.settings["model.pipeline_model_parallel_size"] == 4
 
@@ -165,3 +169,22 @@ def test_values() -> None:
         [1, 2],
     ]
     assert fields_of("no_such_argument") == []
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    ["", "[default0]:", " 0: ", "[1,0]<stdout>:", "(Worker pid=7) ", "2026-04-04T04:04:04Z ", "p4/0 ", "[80746] ", "worker-0 | ", "[default0]:[rank0]: "],
+)
+def test_indentation_behind_prefixes(prefix) -> None:
+    rows = [BEGIN, row("num_layers", 4), "  overlap_param_gather_with_optimizer_step_in_bf16_x  False", END, *DUMP.splitlines()]
+    crash = diagnose_text("\n".join(prefix + line for line in rows))
+    assert crash.settings["model.num_layers"] == 4
+    assert crash.settings["train.micro_batch_size"] == 1
+    assert crash.settings["model.recompute_modules"] == ["core_attn"]
+
+
+def test_a_config_that_verl_prints() -> None:
+    crash = diagnose_text(
+        "(TaskRunner pid=3) {'actor_rollout_ref': {'actor': {'megatron': {'context_parallel_size': 2,\n(TaskRunner pid=3)   'tensor_model_parallel_size': 4},"
+    )
+    assert crash.settings["model.tensor_model_parallel_size"] == 4

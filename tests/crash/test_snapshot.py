@@ -29,9 +29,19 @@ DATA = {
                 {"size": 40 * MIB, "state": "inactive", "frames": []},
             ],
         },
-        {"device": 0, "total_size": 20 * MIB, "segment_pool_id": (0, 1), "blocks": [{"size": 20 * MIB, "state": "active_allocated", "frames": frames("/opt/app/graph.py", "run")}]},
+        {
+            "device": 0,
+            "total_size": 20 * MIB,
+            "segment_pool_id": (0, 1),
+            "blocks": [{"size": 20 * MIB, "state": "active_allocated", "frames": frames("/opt/app/graph.py", "run")}],
+        },
     ],
-    "device_traces": [[{"action": "alloc", "size": 1}, {"action": "oom", "size": 50 * MIB, "device_free": 10 * MIB, "frames": frames("/opt/app/megatron/core/transformer/mlp.py", "forward")}]],
+    "device_traces": [
+        [
+            {"action": "alloc", "size": 1},
+            {"action": "oom", "size": 50 * MIB, "device_free": 10 * MIB, "frames": frames("/opt/app/megatron/core/transformer/mlp.py", "forward")},
+        ]
+    ],
     "allocator_settings": {"expandable_segments": False},
 }
 

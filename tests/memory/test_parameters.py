@@ -82,7 +82,9 @@ NEMOTRON_3_NANO = {
 
 
 @pytest.mark.parametrize(
-    ("model", "billions"), [(LLAMA3_8B, 8.03), (QWEN3_30B, 30.53), (DEEPSEEK_V3, 671.03), (NEMOTRON_3_NANO, 31.58)], ids=["llama", "qwen", "deepseek", "nemotron"]
+    ("model", "billions"),
+    [(LLAMA3_8B, 8.03), (QWEN3_30B, 30.53), (DEEPSEEK_V3, 671.03), (NEMOTRON_3_NANO, 31.58)],
+    ids=["llama", "qwen", "deepseek", "nemotron"],
 )
 @pytest.mark.parametrize("layout", [{}, {"tensor_model_parallel_size": 2, "pipeline_model_parallel_size": 1, "expert_model_parallel_size": 1}])
 def test_the_size_of_a_model_does_not_depend_on_its_layout(small: Callable[..., Run], model: dict[str, Any], billions: float, layout: dict[str, Any]) -> None:

@@ -70,3 +70,11 @@ def test_dense_states_are_sharded_over_context_ranks_and_experts_over_their_own(
 def test_first_step_has_no_moments(small: Callable[..., Run]) -> None:
     s = states(Inputs(small(8)), dense())
     assert s.moments == pytest.approx(8000 / 8)
+
+
+def test_fp8_weights_are_cast_within_the_step(small: Callable[..., Run]) -> None:
+    fp8: dict[str, Any] = {"fp8_format": "hybrid", "fp8_param_gather": True}
+    tensorwise, mxfp8, plain = (
+        states(Inputs(small(8, gpu="gb200", **changes)), dense()) for changes in ({**fp8, "fp8_recipe": "tensorwise"}, {**fp8, "fp8_recipe": "mxfp8"}, {})
+    )
+    assert (tensorwise.cast, mxfp8.cast, plain.cast) == (2000 / 8, 0, 0)

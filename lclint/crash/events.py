@@ -1,0 +1,98 @@
+"""One failure that a log reports, and the out-of-memory sentence whose end has not come yet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lclint.core.finding import Record
+from lclint.crash import oom
+from lclint.crash.record import Frame
+
+
+class Event(Record):
+    """One failure that the log reports, with where it came from and what was known then."""
+
+    __slots__ = (
+        "kind",
+        "signature",
+        "weight",
+        "text",
+        "lead",
+        "file",
+        "line",
+        "order",
+        "rank",
+        "by_task",
+        "local",
+        "host",
+        "time",
+        "key",
+        "message",
+        "requested",
+        "frames",
+        "phase",
+        "during",
+        "during_line",
+        "iteration",
+        "iteration_line",
+        "handled",
+        "quoted",
+        "attempt",
+    )
+    kind: str
+    signature: str
+    weight: int
+    text: str
+    lead: str
+    file: str
+    line: int
+    order: int
+    rank: int | None
+    by_task: bool
+    local: int | None
+    host: str | None
+    time: str | None
+    key: tuple[Any, ...]
+    message: oom.OutOfMemory | None
+    requested: int | None
+    frames: list[Frame]
+    phase: str | None
+    during: str
+    during_line: int
+    iteration: int | None
+    iteration_line: int
+    handled: bool
+    quoted: bool
+    attempt: int
+    defaults = {
+        "lead": "",
+        "rank": None,
+        "by_task": False,
+        "local": None,
+        "host": None,
+        "time": None,
+        "key": (),
+        "message": None,
+        "requested": None,
+        "frames": [],
+        "phase": None,
+        "during": "",
+        "during_line": 0,
+        "iteration": None,
+        "iteration_line": 0,
+        "handled": False,
+        "quoted": False,
+        "attempt": 0,
+    }
+
+
+class Pending:
+    """An out-of-memory sentence whose end has not come yet."""
+
+    __slots__ = ("event", "text", "tail", "left")
+
+    def __init__(self, event: Event, text: str) -> None:
+        self.event = event
+        self.text = text
+        self.tail = ""
+        self.left = 14

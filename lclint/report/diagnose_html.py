@@ -1,0 +1,149 @@
+"""A diagnosis as one self-contained page: verdict, evidence, what helps, memory per rank and over iterations where the log has them."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator
+
+from lclint.core.finding import Finding
+from lclint.crash.record import Reading
+from lclint.diagnosing import Diagnosis
+from lclint.report.text import changes
+
+GIB = 2**30
+WIDTH, HEIGHT, LEFT, BOTTOM = 720, 220, 56, 28
+MOST_BARS = 64
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:56em;padding:0 1em;color:#1b1f24;background:#fff}"
+    "h1{font-size:1.3em}h2{font-size:1.05em;margin-top:1.6em}code,pre{font:13px/1.45 ui-monospace,monospace}"
+    "pre{background:#f4f5f7;padding:.7em;overflow-x:auto}.error{color:#b42318}.warning{color:#9a6700}.info{color:#475467}"
+    "table{border-collapse:collapse}td{padding:.1em .8em .1em 0;vertical-align:top}svg text{font:11px system-ui,sans-serif;fill:#475467}"
+    "@media(prefers-color-scheme:dark){body{background:#14171c;color:#e6e8eb}pre{background:#1e232b}.error{color:#ff8a7a}.warning{color:#e3b341}"
+    ".info,svg text{color:#a0a8b4;fill:#a0a8b4}}"
+)
+
+
+def render(diagnosis: Diagnosis) -> str:
+    """The page."""
+    crash = diagnosis.crash
+    body = [f"<h1>{_text(diagnosis.verdict)}</h1>", _facts(diagnosis)]
+    if crash.evidence:
+        rows = "".join(f"<tr><td><code>{_text(item.path)}:{item.line}</code></td><td>{_text(item.text)}</td></tr>" for item in crash.evidence)
+        body.append(f"<h2>Evidence</h2><table>{rows}</table>")
+    for finding in diagnosis.findings:
+        body.extend(_finding(finding))
+    found = diagnosis.patch(unsafe=True)
+    if found is not None and diagnosis.config_text is not None:
+        from lclint.report.diff import unified
+
+        fix, after = found
+        body.append(
+            f"<h2>Patch ({fix.applicability}): {_text(fix.title)}</h2><pre>{_text(unified(diagnosis.config_path or '', diagnosis.config_text, after))}</pre>"
+        )
+    body.extend(_charts(diagnosis))
+    body.extend(f"<p>{_text(note)}</p>" for note in crash.notes)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>lclint diagnose: {_text(crash.path)}</title><style>{_STYLE}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
+    )
+
+
+def _text(value: object) -> str:
+    return html.escape(str(value))
+
+
+def _facts(diagnosis: Diagnosis) -> str:
+    crash = diagnosis.crash
+    rows = [
+        ("kind", crash.kind),
+        ("phase", crash.phase),
+        ("first rank", crash.first_rank),
+        ("last iteration", crash.iteration),
+        ("GPUs", f"{diagnosis.gpus or 'unknown'} {diagnosis.gpu or ''}"),
+        ("asked for", _gib(crash.requested_bytes)),
+        ("capacity", _gib(crash.capacity_bytes)),
+        ("allocated", _gib(crash.allocated_bytes)),
+        ("reserved, unallocated", _gib(crash.reserved_unallocated_bytes)),
+        ("private pools", _gib(crash.private_pools_bytes)),
+        ("settings recovered", len(crash.settings) or None),
+    ]
+    return "<table>" + "".join(f"<tr><td>{name}</td><td>{_text(value)}</td></tr>" for name, value in rows if value is not None) + "</table>"
+
+
+def _gib(size: int | None) -> str | None:
+    return None if size is None else f"{size / GIB:.2f} GiB"
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    yield f'<h2><span class="{finding.severity}">{finding.severity}</span> {_text(finding.rule)} [{_text(finding.code)}]</h2>'
+    yield f"<p>{_text(finding.message)}</p><p>{_text(finding.reason)}</p>"
+    if finding.fixes:
+        yield "<ul>"
+        for fix in finding.fixes:
+            how = "by hand" if fix.applicability == "display-only" else fix.applicability
+            action = f"<br>{_text(fix.action)}" if fix.action else ""
+            made = "".join(f"<br><code>{_text(change)}</code>" for change in changes(fix))
+            yield f"<li>{_text(fix.title)} ({how}){action}{made}</li>"
+        yield "</ul>"
+
+
+def _charts(diagnosis: Diagnosis) -> Iterator[str]:
+    crash = diagnosis.crash
+    capacity = None if crash.capacity_bytes is None else crash.capacity_bytes / GIB
+    ranks: dict[str, float] = {}
+    for reading in crash.readings:
+        ranks[reading.rank or "?"] = max(ranks.get(reading.rank or "?", 0.0), _most(reading))
+    if ranks:
+        yield "<h2>Most reserved, by rank (GiB)</h2>"
+        yield _bars(list(ranks.items())[:MOST_BARS], capacity)
+    by_iteration: dict[int, float] = {}
+    for reading in crash.readings:
+        by_iteration[reading.iteration] = max(by_iteration.get(reading.iteration, 0.0), _most(reading))
+    if len(by_iteration) > 1:
+        yield "<h2>Most reserved of any rank, over iterations (GiB)</h2>"
+        yield _line(sorted(by_iteration.items()), capacity)
+    if len(crash.throughput) > 3:
+        yield "<h2>Time per iteration (s)</h2>"
+        yield _line([(float(number), milliseconds / 1000) for number, milliseconds in crash.throughput], None)
+
+
+def _most(reading: Reading) -> float:
+    return (reading.max_reserved or reading.reserved or reading.max_allocated or reading.allocated or 0) / GIB
+
+
+def _bars(values: list[tuple[str, float]], limit: float | None) -> str:
+    top = max([value for _, value in values] + ([limit] if limit else [])) or 1.0
+    room = (WIDTH - LEFT) / len(values)
+    marks = []
+    for index, (name, value) in enumerate(values):
+        high = (HEIGHT - BOTTOM) * value / top
+        x, y = LEFT + index * room, HEIGHT - BOTTOM - high
+        marks.append(
+            f'<rect x="{x + room * 0.1:.1f}" y="{y:.1f}" width="{room * 0.8:.1f}" height="{high:.1f}" fill="#3b6fb6">'
+            f"<title>{_text(name)}: {value:.2f}</title></rect>"
+        )
+        if len(values) <= 24:
+            marks.append(f'<text x="{x + room / 2:.1f}" y="{HEIGHT - 10}" text-anchor="middle">{_text(name)}</text>')
+    return _chart(marks, top, limit)
+
+
+def _line(points: Iterable[tuple[float, float]], limit: float | None) -> str:
+    points = list(points)
+    top = max([value for _, value in points] + ([limit] if limit else [])) or 1.0
+    first, last = points[0][0], points[-1][0]
+    across = (last - first) or 1
+    path = " ".join(f"{LEFT + (WIDTH - LEFT - 8) * (x - first) / across:.1f},{(HEIGHT - BOTTOM) * (1 - y / top):.1f}" for x, y in points)
+    marks = [f'<polyline points="{path}" fill="none" stroke="#3b6fb6" stroke-width="2"/>']
+    marks.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">{first:g}</text><text x="{WIDTH - 8}" y="{HEIGHT - 10}" text-anchor="end">{last:g}</text>')
+    return _chart(marks, top, limit)
+
+
+def _chart(marks: list[str], top: float, limit: float | None) -> str:
+    if limit is not None:
+        y = (HEIGHT - BOTTOM) * (1 - limit / top)
+        marks.append(
+            f'<line x1="{LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#b42318" stroke-dasharray="4 3"><title>capacity {limit:.2f}</title></line>'
+        )
+    axis = f'<line x1="{LEFT}" x2="{WIDTH}" y1="{HEIGHT - BOTTOM}" y2="{HEIGHT - BOTTOM}" stroke="#98a2b3"/>'
+    axis += f'<text x="{LEFT - 6}" y="11" text-anchor="end">{top:.1f}</text>'
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="100%" role="img">{axis}{"".join(marks)}</svg>'

@@ -1,0 +1,93 @@
+"""Megatron-LM argument files: their fields, their defaults, and checking them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lclint.config import megatron_args
+from lclint.config.run import Run
+
+TEXT = """\
+ENV_VARS:
+  CUDA_DEVICE_MAX_CONNECTIONS: 1
+MODEL_ARGS:
+  --num-layers: 12
+  --hidden-size: 512
+  --num-attention-heads: 8
+  --tensor-model-parallel-size: 2
+  --pipeline-model-parallel-size: 2
+  --seq-length: 1024
+  --micro-batch-size: 4
+  --global-batch-size: 32
+  --bf16: true
+  --disable-bias-linear: true
+  --swiglu: true
+  --recompute-granularity: selective
+  --recompute-modules: "[layernorm mlp]"
+"""
+
+
+def fields(**arguments: Any) -> dict[str, Any]:
+    return megatron_args.read({"MODEL_ARGS": {f"--{name.replace('_', '-')}": value for name, value in arguments.items()}})[0]
+
+
+def test_a_file_of_arguments_is_recognised(run_of: Callable[..., Run]) -> None:
+    run = run_of(TEXT, gpus=8)
+    assert run.kind == "megatron-args"
+    assert run.resolved["model.tensor_model_parallel_size"] == 2
+    assert run.resolved["model.add_bias_linear"] is False
+    assert run.resolved["model.recompute_modules"] == ["layernorm", "mlp"]
+    assert run.environment == {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+
+
+def test_a_value_is_found_at_its_argument(run_of: Callable[..., Run]) -> None:
+    run = run_of(TEXT)
+    assert run.place("model.tensor_model_parallel_size").line == 7
+    assert run.place("env.CUDA_DEVICE_MAX_CONNECTIONS").line == 2
+    # a default of Megatron-LM stands nowhere
+    assert run.place("model.hidden_dropout").origin == "default"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field", "value"),
+    [
+        ({"hidden_size": 96}, "model.ffn_hidden_size", 384),
+        ({"hidden_size": 96, "swiglu": True}, "model.ffn_hidden_size", 256),
+        ({"num_attention_heads": 8, "num_query_groups": 2}, "model.num_query_groups", 8),
+        ({"num_attention_heads": 8, "group_query_attention": True, "num_query_groups": 2}, "model.num_query_groups", 2),
+        ({"bf16": True}, "ddp.grad_reduce_in_fp32", True),
+        ({"bf16": True, "grad_reduce_in_bf16": True}, "ddp.grad_reduce_in_fp32", False),
+        ({"fp16": True}, "ddp.grad_reduce_in_fp32", False),
+        ({"num_experts": 8, "moe_layer_freq": "([0]*1+[1]*3)"}, "model.moe_layer_freq", [0, 1, 1, 1]),
+        ({"num_experts": 8, "moe_layer_freq": 2}, "model.moe_layer_freq", 2),
+        ({"num_experts": 8, "tensor_model_parallel_size": 4}, "model.expert_tensor_parallel_size", 4),
+        ({"pipeline_model_parallel_layout": "Et*3\\|(tt\\|)*6mL"}, "model.pipeline_model_parallel_layout", "Et*3|(tt|)*6mL"),
+        (
+            {"num_layers": 12, "pipeline_model_parallel_size": 2, "num_layers_per_virtual_pipeline_stage": 3},
+            "model.virtual_pipeline_model_parallel_size",
+            2,
+        ),
+        ({"hybrid_override_pattern": "M-M*|M-M*"}, "model.num_layers", 8),
+        ({"fp8_format": "hybrid"}, "model.fp8_recipe", "delayed"),
+        ({}, "model.hidden_dropout", 0.1),
+        ({}, "model.vocab_size", 50257),
+        ({}, "model.share_embeddings_and_output_weights", True),
+        ({"untie_embeddings_and_output_weights": True}, "model.share_embeddings_and_output_weights", False),
+    ],
+)
+def test_arguments_and_their_defaults(arguments: dict[str, Any], field: str, value: Any) -> None:
+    assert fields(**arguments)[field] == value
+
+
+def test_check_reads_arguments_and_patches_none_of_them(cli: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "args.yaml").write_text(TEXT.replace("hidden-size: 512", "hidden-size: 512\n  --sequence-parallel: true").replace("size: 2", "size: 1", 1))
+    done = cli("check", "args.yaml", "--gpus", "8", "--diff", "--unsafe-fixes")
+    assert done.status == 0
+    assert done.out == ""
+    done = cli("check", "args.yaml", "--gpus", "8")
+    assert "args.yaml:6" in done.out
+    assert "change the arguments" in done.out

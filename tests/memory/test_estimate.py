@@ -1,0 +1,65 @@
+"""The estimate as a whole: verdicts, what it needs, what it says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import lclint
+from lclint.config.run import Run
+from lclint.memory.estimate import estimate
+
+
+def test_verdicts(small: Callable[..., Run]) -> None:
+    assert estimate(small(8)).verdict == "fits"
+    assert estimate(small(8, micro_batch_size=256, global_batch_size=2048)).verdict == "oom"
+    assert estimate(small(8, gpu=None)).verdict == "unknown"
+
+
+def test_between_fits_and_out_of_memory_it_is_tight(small: Callable[..., Run]) -> None:
+    verdicts = [estimate(small(8, micro_batch_size=size, global_batch_size=8 * size)).verdict for size in range(8, 64)]
+    assert verdicts == sorted(verdicts, key=["fits", "tight", "oom"].index)
+    assert "tight" in verdicts
+
+
+def test_without_what_nothing_can_stand_in_for_there_is_no_estimate() -> None:
+    found = lclint.estimate_memory({"model": {"tensor_model_parallel_size": 2}}, gpu="h100", gpus=8)
+    assert found.stages == []
+    assert found.verdict == "unknown"
+    assert {"model.num_layers", "model.hidden_size", "train.micro_batch_size", "model.vocab_size"} <= set(found.needs)
+
+
+def test_what_a_partial_file_does_not_say_is_named_among_the_assumptions() -> None:
+    model = {
+        "num_layers": 4,
+        "hidden_size": 512,
+        "num_attention_heads": 8,
+        "seq_length": 1024,
+        "vocab_size": 32000,
+        "tensor_model_parallel_size": 1,
+        "pipeline_model_parallel_size": 1,
+        "context_parallel_size": 1,
+    }
+    found = lclint.estimate_memory({"model": model, "train": {"micro_batch_size": 1, "global_batch_size": 8}}, gpu="h100", gpus=8)
+    assert found.verdict == "fits"
+    assert any("ddp.use_distributed_optimizer" in text for text in found.assumptions)
+
+
+def test_graphs_and_offload_are_named_as_not_modelled(small: Callable[..., Run]) -> None:
+    found = estimate(small(8, cuda_graph_impl="transformer_engine", fine_grained_activation_offloading=True, offload_modules="[attn_proj]"))
+    assert [text.split(":")[0] for text in found.not_modelled] == ["CUDA graph pools", "fine-grained offload"]
+    plain, graphed = (estimate(small(8, cuda_graph_impl=impl)).stages[0] for impl in (None, "transformer_engine"))
+    assert graphed.high_bytes - plain.high_bytes == 3 * 2**30
+    assert graphed.peak_bytes == plain.peak_bytes
+
+
+def test_deterministic_runs_may_take_unfused_attention(small: Callable[..., Run]) -> None:
+    plain, careful = (estimate(small(8, gpu="a100", attention_backend="auto", deterministic_mode=on)).stages[0] for on in (None, True))
+    assert careful.high_bytes - plain.high_bytes == 16 * 2 * 16 * 2048 * 2048
+
+
+def test_a_recipe_by_name() -> None:
+    found = lclint.estimate_memory({"train": {"micro_batch_size": 1}}, recipe="deepseek_v3_pretrain_256gpu_gb200_bf16_config", gpu="gb200", gpus=256)
+    assert found.parameters / 1e9 == pytest.approx(671.03, rel=0.001)
+    assert [stage.stage for stage in found.stages] == [0, 1, 2, 3]
