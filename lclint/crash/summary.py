@@ -96,8 +96,8 @@ def summarise(collector: Collector) -> Crash:
     events = _ordered(collector.events)
     if collector.tasks_are_nodes:
         # srun's label is the number of a launcher, which has several ranks
-        for event in events:
-            event.rank = None if event.by_task else event.rank
+        for labelled in events:
+            labelled.rank = None if labelled.by_task else labelled.rank
     crash.handled = sum(event.handled for event in events)
     event = _first([event for event in events if not _survived(event, collector)])
     if event is None:

@@ -2,7 +2,7 @@
 
 Every command in a ``console`` or ``bash`` block that needs no network runs, in the order of the page, in a copy of the
 checkout. In a ``console`` block a command follows ``$``; what stands under it has to be what it prints, where a line of
-``...`` stands for any lines. ``<!-- not run -->`` on the line before a block leaves the block out.
+``...`` stands for any lines, and ``; ...`` for the rest of one. ``<!-- not run -->`` on the line before a block leaves the block out.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def matches(shown: str, printed: str) -> bool:
         return "\n".join(line.rstrip() for line in text.strip().split("\n"))
 
     pattern = re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", trim(shown))
-    return fnmatch.fnmatchcase(trim(printed), re.sub(r"^\.\.\.$", "*", pattern, flags=re.M))
+    return fnmatch.fnmatchcase(trim(printed), re.sub(r"(^|; )\.\.\.$", r"\1*", pattern, flags=re.M))
 
 
 def test_commands_and_output_are_read() -> None:
