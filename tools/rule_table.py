@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs" / "rules" / "README.md"
 HEAD = """# Rules
 
-{count} rules. `lclint rules show NAME` prints a rule with its reason, its references and its examples; codes work wherever names do.
+{count} rules. `lclint rules show NAME` prints a rule with its cases, its reason and its references; codes work wherever names do.
 What a rule reports can differ by case: the columns name all severities and impacts that occur. *Fix* is the best applicability
 among its fixes.
 

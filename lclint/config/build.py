@@ -16,7 +16,6 @@ from lclint.core.options import Options
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 from lclint.sources.document import Document
 
-
 HEADER_OPTIONS = ("gpu", "gpus", "gpus_per_node", "recipe")
 
 def from_document(
@@ -240,12 +239,14 @@ def override(run: Run, text: str) -> None:
             run.problems.append(Problem("classless-section", section, key))
             run.written[section] = {}
         elif operation == "+":
-            run.problems.append(Problem("dropped", key, f"Hydra adds {key}, and Bridge drops it with a line in the log: no config class has the field" + _near(run, key)))
+            text = f"Hydra adds {key}, and Bridge drops it with a line in the log: no config class has the field"
+            run.problems.append(Problem("dropped", key, text + _near(run, key)))
             return
     if not operation:
         missing = key if outside else _new_key(run, key, value)
         if missing is not None:
-            run.problems.append(Problem("override", key, f"Hydra refuses {key}: the config has no such key" + (f" as {missing}" if missing != key else "") + _near(run, missing)))
+            text = f"Hydra refuses {key}: the config has no such key" + (f" as {missing}" if missing != key else "")
+            run.problems.append(Problem("override", key, text + _near(run, missing)))
             return
     if operation == "+" and value.__class__ not in (dict, list) and not outside and old is not None and (old is not UNKNOWN or _never_null(run, key)):
         run.problems.append(Problem("override", key, f"Hydra refuses +{key}: the key exists already, so it is {key}=... without the plus sign"))

@@ -188,7 +188,7 @@ def describe(hit: Hit, facts: Facts) -> Finding:
         impact=hit.case.impact,
         title=hit.rule.title,
         message=message,
-        reason=hit.rule.reason,
+        reason=hit.case.reason or hit.rule.reason,
         place=carrier,
         related=[place for place in places if place is not carrier],
         docs=f"lclint rules show {hit.rule.name}",

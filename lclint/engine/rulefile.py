@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from lclint.core.errors import InputError, RuleError
@@ -83,8 +84,27 @@ def _read(path: str, kind: str) -> RuleFile:
     fault = next(iter(sorted(faults, key=lambda e: (-len(e.absolute_path), str(e.absolute_path)))), None)
     if fault is not None:
         where = ".".join(str(part) for part in fault.absolute_path) or "the rule"
+        stray = _stray_key(fault)
+        if stray is not None:
+            raise result.error(f"{where}: there is no key {stray}{_near(stray, fault.schema['properties'])}", *fault.absolute_path, stray)
+        if fault.validator == "minItems":
+            raise result.error(f"{where}: needs at least {fault.validator_value} entries, has {len(fault.instance)}", *fault.absolute_path)
         raise result.error(f"{where}: {_short(fault.message)}", *fault.absolute_path)
     return result
+
+
+def _stray_key(fault: Any) -> str | None:
+    """The first key that the schema does not know, where that is the fault."""
+    if fault.validator != "additionalProperties" or not isinstance(fault.instance, dict):
+        return None
+    return next((str(key) for key in fault.instance if key not in fault.schema.get("properties", {})), None)
+
+
+def _near(word: str, words: Iterable[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(word, list(words), 1, 0.6)
+    return f"; did you mean {close[0]}?" if close else f" (there are {', '.join(words)})"
 
 
 def _refuse_repeated_keys(source: document.Document) -> None:

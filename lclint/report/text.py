@@ -96,6 +96,9 @@ class TextReport:
         yield from others
         if fix.action and fix.action != fix.title:
             yield from wrap(fix.action, self.width, "    ", "    ")
+            if not fix.edits and all(field in fix.action for field in [*fix.set, *fix.remove, *fix.env]):
+                # it spells the changes out
+                return
         made = changes(fix)
         for change in made[:CHANGES_SHOWN]:
             yield from wrap(change, self.width, "    ", "      ")

@@ -61,7 +61,7 @@ REFUSED: dict[str, tuple[str | bytes, int | None, str]] = {
     "nested key twice": (changed("    impact: crash\n", "    impact: crash\n    impact: slow\n"), 10, "impact stands here twice"),
     "python tag": (changed(SET, "x: !!python/object/apply:os.system [ls]}"), 14, "tag"),
     "no name": (changed("name: my-rule\n", ""), 1, "'name' is a required property"),
-    "unknown key": (GOOD + "foo: 1\n", 1, "foo"),
+    "unknown key": (GOOD + "foo: 1\n", GOOD.count("\n") + 1, "there is no key foo"),
     "bad name": (changed("my-rule", "My Rule"), 1, "name"),
     "bad code": (changed("MY001", "1"), 2, "code"),
     "bad severity": (changed("severity: error", "severity: fatal"), 8, "fatal"),
