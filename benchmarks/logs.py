@@ -25,15 +25,21 @@ TRACEBACK = (
 HANDLED = "loading failed, trying again with smaller shards: " + ERROR
 
 
-def noise(size: int) -> str:
-    """About ``size`` bytes of what training prints."""
-    lines = [
-        f"[rank{number % 64}]: iteration {number:8d}/ 1000000 | consumed samples: {number * 512:12d} | "
-        "elapsed time per iteration (ms): 1234.5 | lm loss: 2.1E+00\n"
-        for number in range(1000)
-    ]
-    block = "".join(lines)
-    return block * (size // len(block) + 1)
+def noise(size: int, first: int) -> tuple[str, int]:
+    """About ``size`` bytes of what training prints from iteration ``first`` on, and the next iteration."""
+    lines = []
+    length = 0
+    while length < size:
+        line = (
+            f" [2026-03-02 10:41:07.123456] iteration {first:8d}/ 1000000 | consumed samples: {first * 512:12d} | "
+            "elapsed time per iteration (ms): 1234.5 | lm loss: 2.1E+00 | grad norm: 0.412\n"
+        )
+        if first % 3 == 0:
+            line += f"node-{first % 64:02d}:2200:3100 [{first % 8}] NCCL INFO Connected all rings\n"
+        lines.append(line)
+        length += len(line)
+        first += 1
+    return "".join(lines), first
 
 
 def cost(command: list[str]) -> tuple[float, float]:
@@ -58,8 +64,12 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder) / "train.log"
             with log.open("w", encoding="utf-8") as file:
+                first = 1
                 for share, text in parts:
-                    file.write(noise(int(size * share)) + text)
+                    for _ in range(max(1, int(size * share) >> 24)):
+                        lines, first = noise(min(int(size * share), 1 << 24), first)
+                        file.write(lines)
+                    file.write(text)
             floor, _ = cost([sys.executable, "-c", LOOP, str(log)])
             spent, memory = cost([sys.executable, "-m", "lclint", "diagnose", str(log)])
             print(f"{name:28}{spent / floor:8.2f}{memory:9.1f}")
