@@ -289,6 +289,7 @@ def test_rules(folder: str) -> list[Any]:
             te_version=given.get("te_version"),
             torch_version=given.get("torch_version"),
             bridge_version=given.get("bridge_version"),
+            recipe=given.get("recipe"),
         )
         if "log" in given:
             return _diagnose_text(given["log"], text, options, rules)
