@@ -43,8 +43,14 @@ def changed(
         if items.__class__ is list:
             written[name] = changed_list(items, operation, value)
             new.origins[name] = "file"
+    new.problems = [problem for problem in run.problems if problem.kind != "classless-section" or _classless(new, problem.path)]
     resolve(new)
     return new
+
+
+def _classless(run: Run, section: str) -> bool:
+    """Whether a section that an override made a plain mapping still is one."""
+    return run.written.get(section).__class__ is dict and f"{section}._target_" not in run.written
 
 
 def changed_list(items: list[Any], operation: str, value: Any) -> list[Any]:

@@ -94,7 +94,9 @@ def refused(g: Any) -> list[dict[str, Any]]:
     return _problems(g, "loader")
 
 
-@fact("keys.classless", needs=(), unit="records: path, text", source="Bridge training/utils/omegaconf_utils.py (0.6.2)", raw=True)
+@fact("keys.classless", needs=(), unit="records: path, text, target", source="Bridge training/utils/omegaconf_utils.py (0.6.2)", raw=True)
 def classless(g: Any) -> list[dict[str, Any]]:
     """Sections that are null or a name, and that an override fills with a plain mapping."""
-    return _problems(g, "classless-section")
+    from lclint.config.changes import section_class
+
+    return [{**record, "target": section_class(g.run, record["path"])} for record in _problems(g, "classless-section")]

@@ -22,14 +22,16 @@ def take_back(run: Run, hit: Hit, trial: Trial) -> Fix | None:
     fields = [field for field in dict.fromkeys([*places, *sorted(hit.rule.fields)]) if run.origins.get(field) in ("file", "set") and field in run.base]
     if not fields or len(fields) > MOST_FIELDS:
         return None
-    for chosen in [*([field] for field in fields), fields]:
+    # one override may need another, which the rule does not read (FSDP its checkpoint format)
+    others = [field for field, origin in run.origins.items() if origin in ("file", "set") and field in run.base and field not in fields]
+    for chosen in [*([field] for field in fields), fields, [*fields, *others][:MOST_FIELDS]]:
         fix = _fix(run, chosen)
         if trial.solves(hit, fix):
             break
     else:
         return None
     # of several, those that need not go stay
-    for field in list(fix.remove):
+    for field in reversed(list(fix.remove)):
         fewer = _fix(run, [other for other in fix.remove if other != field])
         if fewer.remove and trial.solves(hit, fewer):
             fix = fewer

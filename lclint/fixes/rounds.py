@@ -52,10 +52,17 @@ def fix_text(text: str, check: Callable[[str], FileReport], unsafe: bool) -> tup
 def _next(report: FileReport, unsafe: bool, refused: set[tuple[Any, ...]]) -> tuple[Finding, Fix] | None:
     allowed = ("safe", "unsafe") if unsafe else ("safe",)
     for finding in sorted(report.findings, key=_urgency):
+        if finding.impact not in GRAVE and not _about_the_file(finding):
+            continue
         for fix in finding.fixes:
             if fix.edits and fix.applicability in allowed and _name(finding, fix) not in refused:
                 return finding, fix
     return None
+
+
+def _about_the_file(finding: Finding) -> bool:
+    """Whether the finding is about something that the user wrote: what a base says is not ours to improve, unless it stops the run."""
+    return any(place.origin in ("file", "set", "env") for place in [finding.place, *finding.related])
 
 
 def _urgency(finding: Finding) -> tuple[int, bool]:
