@@ -168,7 +168,7 @@ def _each(paths: list[str], options: Options, work: Work) -> Report:
             name = options.stdin_filename or STDIN_NAME if found == STDIN else found
             data = b""
             try:
-                data = sys.stdin.buffer.read(files.CONFIG_LIMIT + 1) if found == STDIN else files.read(found)
+                data = _standard_input() if found == STDIN else files.read(found)
                 result = work(documents.load(data, name), base, rules, found == path and not options.skip_unparsable)
             except InputError as error:
                 if data and not could_be_config(data) and (found != path or options.skip_unparsable):
@@ -183,6 +183,13 @@ def _each(paths: list[str], options: Options, work: Work) -> Report:
             else:
                 report.files.append(result)
     return report
+
+
+def _standard_input() -> bytes:
+    """What comes on standard input. Raises InputError when there is none."""
+    if sys.stdin is None:
+        raise InputError("standard input is closed", STDIN_NAME, hint="name a file, or pipe the config in")
+    return sys.stdin.buffer.read(files.CONFIG_LIMIT + 1)
 
 
 def _check(document: Document, options: Options, base: Document | None, rules: RuleSet, named: bool = False) -> FileReport | str:
@@ -209,7 +216,7 @@ def resolve_path(path: str | None, options: Options, fields: list[str]) -> Resol
     if path is None:
         return _resolved(build.from_overrides(options), None, fields)
     name = options.stdin_filename or STDIN_NAME if path == STDIN else path
-    document = documents.load(sys.stdin.buffer.read(files.CONFIG_LIMIT + 1) if path == STDIN else files.read(path), name)
+    document = documents.load(_standard_input() if path == STDIN else files.read(path), name)
     base = None if options.base is None else documents.load(files.read(options.base), options.base)
     run, reason = build.from_document(document, options, base, named=True)
     if run is None:
@@ -248,7 +255,7 @@ def estimate_path(path: str | None, options: Options, what_if: list[str]) -> Ask
     if path is None:
         return ask(build.from_overrides(options), options, what_if, None, None)
     name = options.stdin_filename or STDIN_NAME if path == STDIN else path
-    document = documents.load(sys.stdin.buffer.read(files.CONFIG_LIMIT + 1) if path == STDIN else files.read(path), name)
+    document = documents.load(_standard_input() if path == STDIN else files.read(path), name)
     base = None if options.base is None else documents.load(files.read(options.base), options.base)
     run, reason = build.from_document(document, options, base, named=True)
     if run is None:

@@ -24,6 +24,7 @@ from lclint.crash.record import MEMORY_FAILURES, Crash
 from lclint.crash.settings import CORE_DEFAULTS
 from lclint.crash.verdict import verdict
 from lclint.engine.evaluate import Hit, describe, evaluate
+from lclint.engine.operations import show
 from lclint.engine.rules import RuleSet
 from lclint.facts.context import Facts
 from lclint.fixes.lower import lower
@@ -190,7 +191,10 @@ def _attach(run: Run, facts: Facts, rules: RuleSet, others: RuleSet, hits: list[
                 if _worse(present, _complaints(others, after)):
                     continue
                 fix.title += _effect(facts, after)
-            if run.document is not None and all(field.partition(".")[0] in tables.sections(run.release) for field in fix.set):
+            obstacle = _obstacle(run, facts, fix)
+            if obstacle is not None:
+                fix.action = fix.action or obstacle
+            elif run.document is not None and all(field.partition(".")[0] in tables.sections(run.release) for field in fix.set):
                 lower(run, fix)
             for operation, field, value in fix.lists:
                 # as values too, for readers that do not apply edits
@@ -199,6 +203,16 @@ def _attach(run: Run, facts: Facts, rules: RuleSet, others: RuleSet, hits: list[
                     fix.set[field] = changed_list(fix.set.get(field, items), operation, value)
             offered.append(fix)
             hit.finding.fixes.append(fix)
+
+
+def _obstacle(run: Run, facts: Facts, fix: Fix) -> str | None:
+    """Why a fix is not made in the file: it was reckoned for what ran, and the file says something else or nothing."""
+    touched = [*fix.set, *fix.remove, *(field for _, field, _ in fix.lists)]
+    for difference in run.crash_differences:
+        if difference["field"] in touched:
+            return f"not made in the file, where {difference['field']} is {show(difference['config'])}: the job ran with {show(difference['log'])}"
+    unknown = [field for field in touched if field.endswith("_parallel_size") and isinstance(facts[field], State)]
+    return f"neither the log nor the file says what {unknown[0]} is: twice that" if unknown else None
 
 
 def _effect(facts: Facts, after: Run) -> str:

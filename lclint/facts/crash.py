@@ -206,16 +206,19 @@ def failed_ranks(g: Any) -> int:
     return len(g.run.crash.failed_ranks)
 
 
-def _next(name: str, field: str) -> None:
-    def compute(g: Any) -> int:
+def _next(name: str, field: str, most: tuple[str, ...] = ()) -> None:
+    def compute(g: Any) -> Any:
         value = g[field]
-        return value * 2 if value.__class__ is int and value > 0 else 2
+        twice = value * 2 if value.__class__ is int and value > 0 else 2
+        limits = [g[limit] for limit in most if g[limit].__class__ is int]
+        return NOT_APPLICABLE if limits and twice > limits[0] else twice
 
-    compute.__doc__ = f"Twice ``{field}``, or 2 where it is not known."
+    compute.__doc__ = f"Twice ``{field}``, or 2 where it is not known; not applicable beyond any of {most}."
     _derived(name, "ranks")(compute)
 
 
-_next("crash.next_tensor", "model.tensor_model_parallel_size")
+# tensor parallelism stays inside a node
+_next("crash.next_tensor", "model.tensor_model_parallel_size", ("cluster.gpus_per_node", "gpu.gpus_per_node"))
 _next("crash.next_pipeline", "model.pipeline_model_parallel_size")
 _next("crash.next_context", "model.context_parallel_size")
 
