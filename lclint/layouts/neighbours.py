@@ -53,7 +53,7 @@ def candidates(run: Run, fields: tuple[str, ...]) -> Iterator[dict[str, Any]]:
 def _distance(old: Any, new: Any) -> float:
     if new is None or old.__class__ is not int or old < 1:
         return 4.0
-    return abs(math.log2(new / old)) if new > 0 else 9.0
+    return abs(math.log2(new) - math.log2(old)) if new > 0 else 9.0
 
 
 def _values(run: Run, field: str) -> list[Any]:

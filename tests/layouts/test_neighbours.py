@@ -77,3 +77,8 @@ def test_a_virtual_size_can_be_taken_away(run_of: Make) -> None:
 
 def test_no_fields_no_candidates(run_of: Make) -> None:
     assert list(candidates(run_of(text()), ())) == []
+
+
+def test_a_size_beyond_all_floats_is_only_far_away(run_of: Any) -> None:
+    run = run_of(f"model:\n  tensor_model_parallel_size: {2**2000}\n", gpus=8)
+    assert {"model.tensor_model_parallel_size": 1} in list(candidates(run, ("model.tensor_model_parallel_size",)))
