@@ -1,4 +1,4 @@
-"""A fix that was reckoned for what the log says is not written over a file that says something else."""
+"""What diagnose must not do: write over a file that says something else, or take prose for a failure."""
 
 from __future__ import annotations
 
@@ -42,3 +42,10 @@ def test_an_unknown_degree_is_not_written(tmp_path: Path) -> None:
     fixes = [fix for finding in diagnosis.findings for fix in finding.fixes]
     assert fixes
     assert not [fix for fix in fixes if fix.edits and any(field.endswith("_parallel_size") for field in fix.set)]
+
+
+def test_an_exit_code_in_prose_is_no_failure(tmp_path: Path) -> None:
+    for text in ("INFO: docs: exit code 137 means SIGKILL; we retry\n", "- exit code 137\n", "INFO dataset sample: exitcode: -9 is common\n"):
+        log = tmp_path / "train.log"
+        log.write_text(text, encoding="utf-8")
+        assert not api.diagnose_paths([str(log)], None, Options(), None).memory_failure, text
