@@ -98,3 +98,8 @@ def test_readme(checkout: Path, tmp_path: Path, environment: dict[str, str]) -> 
         elif command.shown and not matches(command.shown, done.stdout):
             wrong.append(f"README.md:{command.line}: {command.text}\nshows\n{command.shown}\nbut prints\n{done.stdout}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_number_of_rules_is_true(checkout: Path) -> None:
+    rules = [path for path in (checkout / "rules").rglob("*.yaml") if path.parent.name != "bundles"]
+    assert f"{len(rules)} rules." in (checkout / "README.md").read_text(encoding="utf-8")
