@@ -132,7 +132,8 @@ def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]
             return first
 
         def recheck(text: str) -> FileReport:
-            run, _ = build.from_document(documents.from_text(text, document.path, document.loader), options, base, first.kind, first.bridge_version)
+            new = documents.from_text(text, document.path, document.loader, document.bom)
+            run, _ = build.from_document(new, options, base, first.kind, first.bridge_version)
             assert run is not None
             return check_run(run, rules)
 
@@ -140,7 +141,7 @@ def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]
         mark = "\ufeff" if document.bom else ""
         if after != document.text or notes:
             applied.append(Applied(path=document.path, before=mark + document.text, after=mark + after, notes=notes))
-        if after != document.text and options.fix and document.path != (options.stdin_filename or STDIN_NAME):
+        if after != document.text and options.fix and paths != [STDIN]:
             files.write_atomic(document.path, (mark + after).encode(), (mark + document.text).encode())
         return report
 
@@ -189,7 +190,10 @@ def _standard_input() -> bytes:
     """What comes on standard input. Raises InputError when there is none."""
     if sys.stdin is None:
         raise InputError("standard input is closed", STDIN_NAME, hint="name a file, or pipe the config in")
-    return sys.stdin.buffer.read(files.CONFIG_LIMIT + 1)
+    data = sys.stdin.buffer.read(files.CONFIG_LIMIT + 1)
+    if len(data) > files.CONFIG_LIMIT:
+        raise InputError(f"is larger than {files.CONFIG_LIMIT >> 20} MiB", STDIN_NAME, hint="this is not a config")
+    return data
 
 
 def _check(document: Document, options: Options, base: Document | None, rules: RuleSet, named: bool = False) -> FileReport | str:
@@ -356,6 +360,7 @@ def check_run(run: Run, rules: RuleSet) -> FileReport:
         unasked=frozenset(unasked),
         suppressed=len(hits) - len(kept),
         text=run.document.text if run.document is not None else None,
+        mark="\ufeff" if run.document is not None and run.document.bom else "",
         recipe=run.recipe,
     )
 

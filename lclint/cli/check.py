@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -50,6 +51,7 @@ def command(words: tuple[str, ...], **given: Any) -> int:
     options = shared.options(given)
     if not paths and not options.sets and not options.words and options.recipe is None:
         raise UsageError("nothing to check", hint="give a file, a directory, - for standard input, --recipe NAME, or overrides KEY=VALUE")
+    _refuse_to_overwrite(given["output"], [*paths, options.base])
     if given["show_files"]:
         return _show_files(paths, options)
     if options.diff:
@@ -63,6 +65,13 @@ def command(words: tuple[str, ...], **given: Any) -> int:
     report = api.check_paths(paths, options)
     _write_report(report, options, given)
     return _status(report, given["fail_on"])
+
+
+def _refuse_to_overwrite(report: str | None, inputs: list[str | None]) -> None:
+    """A report must not take the place of what it is about."""
+    for path in inputs if report is not None else ():
+        if report is not None and path is not None and os.path.exists(path) and os.path.exists(report) and os.path.samefile(path, report):
+            raise UsageError(f"--output {report} would overwrite the config", hint="name another file")
 
 
 def _diff(paths: list[str], options: Options, given: dict[str, Any]) -> int:
@@ -111,7 +120,7 @@ def _write_fixed(report: Report) -> None:
     """Print the fixed standard input. What cannot be fixed is an error: an editor would take no output for the new text."""
     for file in report.files:
         if file.text is not None:
-            output.write(file.text, exact=True)
+            output.write(file.mark + file.text, exact=True)
             return
     raise LclintError("standard input is no config that can be fixed", hint=next(iter(report.skipped.values()), None))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -18,11 +19,7 @@ def write(text: str, path: str | None = None, *, exact: bool = False) -> None:
     """
     if path is not None:
         data = text.encode("utf-8", "surrogateescape")
-        try:
-            with open(path, "wb") as file:
-                file.write(data)
-        except OSError as error:
-            raise LclintError(f"cannot write: {error.strerror}", path=path) from error
+        _write_file(path, data)
         return
     if sys.stdout is None:
         raise LclintError("cannot write: standard output is closed")
@@ -38,6 +35,23 @@ def write(text: str, path: str | None = None, *, exact: bool = False) -> None:
         raise
     except OSError as error:
         raise LclintError(f"cannot write to standard output: {error.strerror}") from error
+
+
+def _write_file(path: str, data: bytes) -> None:
+    """Write a report; one that is there already is replaced whole or stays."""
+    regular = os.path.isfile(path) or not os.path.exists(path)
+    target = os.path.realpath(path) if regular else path
+    written = f"{target}.{os.getpid()}.tmp" if regular else target
+    try:
+        with open(written, "wb") as file:
+            file.write(data)
+        if regular:
+            os.replace(written, target)
+    except OSError as error:
+        if regular:
+            with contextlib.suppress(OSError):
+                os.unlink(written)
+        raise LclintError(f"cannot write: {error.strerror}", path=path) from error
 
 
 def use_colour(choice: str, path: str | None = None) -> bool:

@@ -167,12 +167,13 @@ class Undecided(Record):
 class FileReport(Record):
     """The result for one file. ``kind`` is dump, override, overrides (command line only) or mapping.
 
-    ``text`` is the decoded text that the places and edits refer to, None when there is no file. ``recipe`` is the published recipe
+    ``text`` is the decoded text that the places and edits refer to, None when there is no file; ``mark`` its byte order
+    mark. ``recipe`` is the published recipe
     below the file, by the name that the user gave it. ``unasked`` are the rules of which no field is known here: undecided, but not
     worth a line each.
     """
 
-    __slots__ = ("path", "kind", "bridge_version", "gpu", "gpus", "findings", "undecided", "unasked", "suppressed", "text", "recipe")
+    __slots__ = ("path", "kind", "bridge_version", "gpu", "gpus", "findings", "undecided", "unasked", "suppressed", "text", "mark", "recipe")
     path: str
     kind: str
     bridge_version: str
@@ -183,6 +184,7 @@ class FileReport(Record):
     unasked: frozenset[str]
     suppressed: int
     text: str | None
+    mark: str
     recipe: str | None
     defaults = {
         "gpu": None,
@@ -192,6 +194,7 @@ class FileReport(Record):
         "unasked": frozenset(),
         "suppressed": 0,
         "text": None,
+        "mark": "",
         "recipe": None,
     }
 
