@@ -195,8 +195,8 @@ def _read_header(run: Run, options: Options, document: Document) -> None:
                 if name == "gpu" and options.gpu is None:
                     run.given.update(gpu_facts(value))
                 elif name in ("gpus", "gpus_per_node") and getattr(options, name) is None:
-                    if not value.isascii() or not value.isdigit() or int(value) < 1:
-                        raise InputError(f"{name}={value} is not a number of GPUs")
+                    if not value.isascii() or not value.isdigit() or len(value) > 18 or int(value) < 1:
+                        raise InputError(f"{name}={value[:40]} is not a number of GPUs")
                     run.given[f"cluster.{name}"] = int(value)
                 elif name not in HEADER_OPTIONS:
                     raise InputError(f"# lclint: knows no option {name}", hint=f"it takes {', '.join(HEADER_OPTIONS)}")

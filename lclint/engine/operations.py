@@ -315,6 +315,8 @@ def show(value: Any) -> str:
         return "[" + ", ".join(shown + ["..."] * (len(value) > 9)) + "]"
     if value.__class__ is dict:
         return "{...}"
+    if value.__class__ is int and value.bit_length() > 200:
+        return f"an integer of {value.bit_length()} bits"
     return str(value)
 
 

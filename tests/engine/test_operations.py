@@ -114,3 +114,7 @@ def test_show(value: Any, text: str) -> None:
 
 def test_show_cuts_long_lists() -> None:
     assert show(list(range(20))) == "[0, 1, 2, 3, 4, 5, 6, 7, 8, ...]"
+
+
+def test_an_integer_that_python_does_not_print() -> None:
+    assert show(1 << 20_000) == "an integer of 20001 bits"
