@@ -117,7 +117,7 @@ def _run(crash: Crash, config: str | None, text: str | None, options: Options) -
         path = config or "config.yaml"
         document = documents.load(files.read(path) if text is None else text.encode(), path)
         base = documents.load(files.read(options.base), options.base) if options.base is not None else None
-        found, reason = build.from_document(document, options, base)
+        found, reason = build.from_document(document, options, base, named=True)
         if found is None:
             raise InputError(f"not a Megatron Bridge config: {reason}", path)
         run = found

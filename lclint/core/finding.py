@@ -114,6 +114,7 @@ class Finding(Record):
         "impact",
         "title",
         "message",
+        "strikes",
         "reason",
         "place",
         "related",
@@ -128,13 +129,14 @@ class Finding(Record):
     impact: str
     title: str
     message: str
+    strikes: str | None
     reason: str
     place: Place
     related: list[Place]
     evidence: list[Evidence]
     fixes: list[Fix]
     docs: str
-    defaults = {"related": [], "evidence": [], "fixes": [], "docs": "", "title": "", "reason": ""}
+    defaults = {"related": [], "evidence": [], "fixes": [], "docs": "", "title": "", "strikes": None, "reason": ""}
 
     @property
     def at(self) -> str:

@@ -82,7 +82,7 @@ class Compiler:
                     raise file.error(f"no fix is called {fix}{_meant(fix, data.get('fixes', {}))}", "cases", number, "fixes")
                 fixes_used.add(fix)
             cases.append(
-                f"({case['id']!r}, {when}, {case['severity']!r}, {case['impact']!r}, {' '.join(case.get('why', '').split())!r}, "
+                f"({case['id']!r}, {when}, {case['severity']!r}, {case['impact']!r}, {case.get('strikes')!r}, {' '.join(case.get('why', '').split())!r}, "
                 f"({at}), {message}, {tuple(case.get('fixes', ()))!r}, {tuple(sorted(names))!r})"
             )
             every |= names

@@ -188,6 +188,7 @@ def describe(hit: Hit, facts: Facts) -> Finding:
         impact=hit.case.impact,
         title=hit.rule.title,
         message=message,
+        strikes=hit.case.strikes,
         reason=hit.case.reason or hit.rule.reason,
         place=carrier,
         related=[place for place in places if place is not carrier],

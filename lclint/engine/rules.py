@@ -15,19 +15,20 @@ Function = Callable[[Any], Any]
 class Case:
     """One case of a rule; ``when`` is None where it always holds."""
 
-    __slots__ = ("id", "when", "severity", "impact", "reason", "at", "message", "fixes", "names")
+    __slots__ = ("id", "when", "severity", "impact", "strikes", "reason", "at", "message", "fixes", "names")
 
     def __init__(self, row: tuple[Any, ...]) -> None:
         self.id: str
         self.when: Function | None
         self.severity: str
         self.impact: str
+        self.strikes: str | None
         self.reason: str
         self.at: tuple[str | Function, ...]
         self.message: str | Function
         self.fixes: tuple[str, ...]
         self.names: tuple[str, ...]
-        (self.id, self.when, self.severity, self.impact, self.reason, self.at, self.message, self.fixes, self.names) = row
+        (self.id, self.when, self.severity, self.impact, self.strikes, self.reason, self.at, self.message, self.fixes, self.names) = row
 
 
 class Rule:

@@ -8,7 +8,7 @@ from typing import Any
 from lclint.core.finding import Fix
 from lclint.report.screen import printable, wrap
 from lclint.report.style import Style
-from lclint.report.text import changes
+from lclint.report.text import STRIKES, changes
 
 LISTS = ("append", "discard", "replace")
 
@@ -32,7 +32,7 @@ def _page(rule: dict[str, Any], style: Style, width: int) -> Iterator[str]:
         if key in rule:
             yield from wrap(f"{name} {_expression(rule[key])}", width, "  ", "    ")
     for case in rule["cases"]:
-        yield f"  {style.paint(case['severity'], case['severity'])} {case['id']} [{case['impact']}]"
+        yield f"  {style.paint(case['severity'], case['severity'])} {case['id']} [{case['impact']}{' ' + STRIKES[case['strikes']] if case.get('strikes') in STRIKES else ''}]"
         yield from wrap(case["message"], width, "    ", "    ")
         yield from wrap(f"when {_expression(case['when'])}", width, "    ", "      ")
         if case.get("fixes"):

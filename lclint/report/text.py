@@ -12,6 +12,8 @@ from lclint.report.screen import count, printable, wrap
 from lclint.report.style import Style
 
 CHANGES_SHOWN = 6
+# when a case strikes, behind its impact; one that strikes during training says nothing that the impact does not
+STRIKES = {"load": "at load", "start-up": "at start-up", "model-build": "at model build", "first-step": "at the first step"}
 
 
 class TextReport:
@@ -76,7 +78,8 @@ class TextReport:
     def _finding(self, file: FileReport, finding: Finding, explained: set[tuple[str, str]]) -> Iterator[str]:
         paint = self.style.paint
         rule = f"{finding.rule}/{finding.case}" if self.verbose and finding.case else finding.rule
-        tags = ", ".join(tag for tag in (finding.code, finding.impact) if tag)
+        when = f" {STRIKES[finding.strikes]}" if finding.impact == "crash" and finding.strikes in STRIKES else ""
+        tags = ", ".join(tag for tag in (finding.code, finding.impact + when) if tag)
         yield f"{paint(_where(file, finding), 'strong')}: {paint(finding.severity, finding.severity)}: {paint(rule, 'strong')} [{tags}]"
         yield from wrap(finding.message, self.width, "  ", "  ")
         yield from excerpt(file, finding, self.options, self.style, self.width)

@@ -48,6 +48,11 @@ def test_a_finding(cli: Run, conf: Path) -> None:
     assert done.out.splitlines()[-1].startswith("1 file checked: 1 error; fixable: up to 1 with --fix")
 
 
+def test_a_refusal_says_when_it_strikes(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "heads.yaml").write_text("model:\n  num_attention_heads: 30\n  tensor_model_parallel_size: 4\n", encoding="utf-8")
+    assert "[LC106, crash at start-up]" in cli("check", "heads.yaml").out
+
+
 def test_a_good_config(cli: Run, mixed: Path) -> None:
     done = cli("check", "runs/good.yaml")
     assert (done.status, done.err) == (0, "")

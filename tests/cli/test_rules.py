@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from lclint.engine import rulefile
 from lclint.engine.rules import load
 from lclint.report import rule_page
 from lclint.report.style import Style
+from lclint.report.text import STRIKES
 
 Run = Callable[..., Any]
 
@@ -86,7 +88,16 @@ def test_every_rule_has_a_page() -> None:
         rule = rulefile.read(path).data
         page = rule_page.render(rule, Style(False), 80)
         assert page.startswith(f"{rule['name']} [{rule['code']}]")
-        assert all(f" {case['id']} [{case['impact']}]\n" in page for case in rule["cases"]), path
+        for case in rule["cases"]:
+            when = STRIKES.get(case.get("strikes"))
+            assert f" {case['id']} [{case['impact']}{f' {when}' if when else ''}]\n" in page, path
+
+
+def test_every_refusal_says_when_it_strikes() -> None:
+    for path in rulefile.find(rulefile.shipped("rules"))[0]:
+        rule = rulefile.read(path).data
+        if path.rpartition("rules")[2].split(os.sep)[1] != "crash":  # in a log it has struck already
+            assert all("strikes" in case for case in rule["cases"] if case["impact"] == "crash"), path
 
 
 @pytest.mark.parametrize("name", ["no-tensor-parallelism-here", "MY001"])
