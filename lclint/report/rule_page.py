@@ -32,7 +32,8 @@ def _page(rule: dict[str, Any], style: Style, width: int) -> Iterator[str]:
         if key in rule:
             yield from wrap(f"{name} {_expression(rule[key])}", width, "  ", "    ")
     for case in rule["cases"]:
-        yield f"  {style.paint(case['severity'], case['severity'])} {case['id']} [{case['impact']}{' ' + STRIKES[case['strikes']] if case.get('strikes') in STRIKES else ''}]"
+        when = f" {STRIKES[case['strikes']]}" if case.get("strikes") in STRIKES else ""
+        yield f"  {style.paint(case['severity'], case['severity'])} {case['id']} [{case['impact']}{when}]"
         yield from wrap(case["message"], width, "    ", "    ")
         yield from wrap(f"when {_expression(case['when'])}", width, "    ", "      ")
         if case.get("fixes"):
