@@ -11,17 +11,16 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lclint.checking import check_run
 from lclint.config import build
 from lclint.config.identify import could_be_config
 from lclint.config.run import Run
 from lclint.core.errors import InputError, LclintError, UsageError
-from lclint.core.finding import FileReport, Record, Report, Undecided
+from lclint.core.finding import FileReport, Record, Report
 from lclint.core.options import Options
 from lclint.engine import rules as ruleset
-from lclint.engine.evaluate import Hit, describe, evaluate
 from lclint.engine.rules import RuleSet
 from lclint.facts import everything
-from lclint.facts.context import Facts
 from lclint.sources import document as documents
 from lclint.sources import files
 from lclint.sources.document import Document
@@ -318,51 +317,6 @@ def _diagnose_text(log: str, config: str, options: Options, rules: RuleSet) -> F
     crash = summary.diagnose_text(log)
     diagnosis = diagnosing.of_crash(crash, None, config if config.strip() else None, options, rules)
     return FileReport(path=crash.path, kind="log", bridge_version=diagnosis.release, findings=diagnosis.findings)
-
-
-def _touched(hit: Hit) -> bool:
-    """Whether the finding is about something that the checked file or an override says, and not about its base alone."""
-    finding = hit.finding
-    return finding is not None and any(place.origin in ("file", "set", "env") for place in [finding.place, *finding.related])
-
-
-def check_run(run: Run, rules: RuleSet) -> FileReport:
-    """Check one run against the rules: findings with their fixes, what could not be decided, what was suppressed."""
-    facts = Facts(run)
-    undecided: list[Undecided] = []
-    unasked: set[str] = set()
-    hits = evaluate(rules, facts, undecided=undecided, unasked=unasked)
-    for hit in hits:
-        describe(hit, facts)
-    if run.base is not None:
-        hits = [hit for hit in hits if hit.case.severity != "info" or _touched(hit)]
-    kept = hits
-    if run.document is not None and "lclint:" in run.document.text:
-        from lclint.engine.suppress import suppressed
-
-        kept = [hit for hit in hits if not suppressed(hit, run.document)]
-    if kept:
-        from lclint.fixes.attach import attach
-
-        attach(run, facts, rules, kept)
-    findings = [hit.finding for hit in kept if hit.finding is not None]
-    findings.sort(key=lambda f: (f.place.line or 0, f.place.column or 0, f.rule, f.case))
-    gpus = facts["cluster.gpus"]
-    gpu = facts["gpu.name"]
-    return FileReport(
-        path=run.path,
-        kind=run.kind,
-        bridge_version=run.release,
-        gpu=gpu if isinstance(gpu, str) else None,
-        gpus=gpus if isinstance(gpus, int) else None,
-        findings=findings,
-        undecided=undecided,
-        unasked=frozenset(unasked),
-        suppressed=len(hits) - len(kept),
-        text=run.document.text if run.document is not None else None,
-        mark="\ufeff" if run.document is not None and run.document.bom else "",
-        recipe=run.recipe,
-    )
 
 
 __all__ = [

@@ -6,24 +6,20 @@ from lclint.config.changes import changed_list
 from lclint.config.run import Run
 from lclint.core.finding import Fix
 from lclint.engine.evaluate import Hit
-from lclint.engine.rules import RuleSet
-from lclint.facts.context import Facts
 from lclint.fixes.lower import lower
 from lclint.fixes.revert import take_back
 from lclint.fixes.symbolic import fixes
 from lclint.fixes.trial import Trial
 
 
-def attach(run: Run, facts: Facts, rules: RuleSet, hits: list[Hit]) -> None:
+def attach(trial: Trial, hits: list[Hit]) -> None:
     """Fill ``fixes`` of every hit's finding; a fix that does not solve it, or breaks something else, is left out."""
-    if run.base is None and not any(hit.case.fixes for hit in hits):
-        return
-    trial = Trial(run, facts, rules)
+    run = trial.run
     for hit in hits:
         if hit.finding is None:
             continue
         chosen: list[Fix] = []
-        for fix, search in fixes(hit, facts, rules):
+        for fix, search in fixes(hit, trial.facts, trial.rules):
             found: Fix | None = fix
             if search:
                 found = trial.search(hit, fix, search)
