@@ -97,8 +97,10 @@ def _operations(run: Run, fix: Fix) -> list[tuple[Any, ...]]:
         if run.origins.get(old) in BELOW:
             raise NotHere(f"{old} is in the {run.base_origin}: rename it to {new.rpartition('.')[2]} there")
         operations.append(("rename", field_path(old), new.rpartition(".")[2]))
+    moves = _moves(run, fix)
+    operations += [("move", field_path(old), field_path(new)) for old, new in moves.items()]
     for field in fix.remove:
-        operations += _removal(run, field)
+        operations += [] if field in moves else _removal(run, field)
     for operation, field, value in fix.lists:
         _in_file(run, field, "change the list there")
         if run.origins.get(field) == "file":
@@ -109,6 +111,8 @@ def _operations(run: Run, fix: Fix) -> list[tuple[Any, ...]]:
                 raise NotHere(f"{field} is not a list in what the file overrides")
             operations.append(("set", field_path(field), changed_list(items, operation, value)))
     for field, value in fix.set.items():
+        if field in moves.values():
+            continue
         _in_file(run, field, f"set {field}={_hydra(value)} there")
         section = field.partition(".")[0]
         present = run.written.get(section, run)
@@ -127,6 +131,21 @@ def _operations(run: Run, fix: Fix) -> list[tuple[Any, ...]]:
         # Bridge turns every value into text; a number is written as recipes write it
         operations.append(("set", ("env_vars", name), int(value) if value.isdigit() and str(int(value)) == value else value))
     return operations
+
+
+def _moves(run: Run, fix: Fix) -> dict[str, str]:
+    """Which removed fields turn up with the same value under a new name that the file does not have: they take their comments along."""
+    moves: dict[str, str] = {}
+    for old in fix.remove:
+        if run.origins.get(old) != "file" or old not in run.written:
+            continue
+        for new, value in fix.set.items():
+            section = new.rpartition(".")[0]
+            absent = new not in run.origins and run.written.get(section, {}).__class__ is dict
+            if absent and new not in moves.values() and edits.equal(run.written[old], value):
+                moves[old] = new
+                break
+    return moves
 
 
 def _in_file(run: Run, field: str, otherwise: str) -> None:

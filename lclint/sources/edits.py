@@ -1,11 +1,11 @@
 """Changes to a config file as text edits that leave every other byte alone.
 
-Operations: ``("set", path, value)``, ``("remove", path)``, ``("rename", path, new_key)``, and for lists ``("append", path, value)``,
-``("discard", path, value)``, ``("replace", path, (old, new))``; a path is a tuple of keys. ``set`` and ``append`` create what is missing,
-``remove``, ``discard`` and ``replace`` of something absent change nothing.
+Operations: ``("set", path, value)``, ``("remove", path)``, ``("rename", path, new_key)``, ``("move", path, new_path)``, and for lists
+``("append", path, value)``, ``("discard", path, value)``, ``("replace", path, (old, new))``; a path is a tuple of keys. ``set`` and
+``append`` create what is missing; the others change nothing when there is nothing.
 
 Operations are lowered one after the other, each against the text that the ones before it gave, and the outcome is read again:
-it has to hold the old values plus exactly the changes.
+it has to hold the old values plus exactly the changes, and every comment.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from __future__ import annotations
 from typing import Any
 
 from lclint.core.errors import InputError
+from lclint.sources import keeping
 from lclint.sources.document import Document, from_text
 from lclint.sources.interpolation import unshare
-from lclint.sources.lowering import EditRefused, Lowering, equal, list_after, newline_of
+from lclint.sources.lowering import lower
+from lclint.sources.page import newline_of
 from lclint.sources.render import NotYaml, render
+from lclint.sources.steps import EditRefused, equal, list_after
 
-__all__ = ["EditRefused", "apply", "change", "render", "verify"]
+__all__ = ["EditRefused", "apply", "change", "equal", "render", "verify"]
 
 Edit = tuple[int, int, str]
 Operation = tuple[Any, ...]
@@ -36,17 +39,19 @@ def change(document: Document, operations: list[Operation]) -> list[Edit]:
     pieces: list[tuple[int, int] | str] = [(0, len(document.text))]
     todo = list(reversed(operations))
     steps = 0
+    near_comments = False
     while todo:
         steps += 1
         if steps > _MAX_STEPS:
             raise EditRefused("it takes too many steps")
         operation = todo.pop()
         try:
-            edits, rest = Lowering(current, newline).lower(operation)
+            edits, rest = lower(current, newline, operation)
         except NotYaml as error:
             raise EditRefused(str(error)) from None
         todo.extend(reversed(rest))
         if edits:
+            near_comments = near_comments or any("#" in current.text[start:end] for start, end, _ in edits)
             pieces = _splice(pieces, edits)
             try:
                 current = from_text(apply(current.text, edits), document.path, document.loader, document.bom)
@@ -57,6 +62,8 @@ def change(document: Document, operations: list[Operation]) -> list[Edit]:
         raise EditRefused(reason)
     if _first_difference(document.data, current.data) is None:
         return []
+    if near_comments:
+        keeping.check(document, current)
     return _edits(pieces, document.text)
 
 
@@ -102,6 +109,8 @@ def _difference(document: Document, operations: list[Operation], new: Document) 
 def _expect(data: Any, operation: Operation) -> Any:
     """``data``, in which nothing is shared, with one operation made on the plain values."""
     kind, path = operation[0], operation[1]
+    if kind == "move":
+        return _expect_move(data, path, operation[2])
     if not path:
         if kind != "set":
             raise EditRefused("the whole file can only be set")
@@ -143,6 +152,15 @@ def _expect(data: Any, operation: Operation) -> Any:
         elif isinstance(old, list):
             holder[key] = _copy(list_after(old, operation))
     return data
+
+
+def _expect_move(data: Any, path: tuple[Any, ...], new_path: tuple[Any, ...]) -> Any:
+    value = data
+    for part in path:
+        if not isinstance(value, dict) or part not in value:
+            return data
+        value = value[part]
+    return _expect(_expect(data, ("remove", path)), ("set", new_path, value))
 
 
 def _copy(value: Any) -> Any:

@@ -55,7 +55,7 @@ def after(text: str, fix: Any) -> str:
         ({"set": {LAYERS: 2}}, FILE.replace("8", "2")),
         ({"set": {LAYERS: f"{{={LAYERS} // 4}}"}}, FILE.replace("8", "2")),
         ({"set": {LAYERS: None}}, FILE.replace("8", "null")),
-        ({"remove": [LAYERS]}, "# a run\nmodel:\n  moe_router_topk: 2\n"),
+        ({"remove": [LAYERS]}, "# a run\nmodel:\n  # deep\n  moe_router_topk: 2\n"),
         ({"rename": {LAYERS: "model.context_parallel_size"}}, FILE.replace("num_layers", "context_parallel_size")),
         ({"set": {LAYERS: 2, CP: 4}}, FILE.replace("8", "2") + "  context_parallel_size: 4\n"),
         ({"set": {LAYERS: 2}, "env": {"NCCL_X": 1}}, FILE.replace("8", "2") + "env_vars:\n  NCCL_X: 1\n"),

@@ -84,7 +84,7 @@ def test_several_wrong_elements_are_all_mended(ruleset: Make, fixed: Make) -> No
     text = "model:\n  recompute_granularity: selective\n  recompute_modules:\n  - bad   # why\n  - mlp\n  - worse\n  - bad\n"
     mend = rule("item in ['bad', 'worse']", {"a": {"discard": {"model.recompute_modules": "{=item}"}}}, at="model.recompute_modules[{index}]")
     new, report, notes = fixed(ruleset({**mend, "each": "model.recompute_modules"}), text)
-    assert new == "model:\n  recompute_granularity: selective\n  recompute_modules:\n  - mlp\n"
+    assert new == "model:\n  recompute_granularity: selective\n  recompute_modules:\n  # why\n  - mlp\n"
     assert (report.findings, notes) == ([], [])
 
 
