@@ -104,7 +104,9 @@ def load_rules(options: Options) -> RuleSet:
     """The rules that these options select. Raises RuleError and UsageError."""
     rules = ruleset.load(options.rules)
     if options.select or options.ignore or options.extend_select:
-        rules = rules.select(options.select, options.ignore, options.extend_select)
+        from lclint.engine.selection import choose
+
+        rules = choose(rules, None, options.select, options.ignore, options.extend_select)
     return rules
 
 
@@ -132,7 +134,7 @@ def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]
 
         def recheck(text: str) -> FileReport:
             new = documents.from_text(text, document.path, document.loader, document.bom)
-            run, _ = build.from_document(new, options, base, first.kind, first.bridge_version)
+            run, _ = build.from_document(new, options, base, first.kind, first.bridge_version, tolerant=True)
             assert run is not None
             return check_run(run, rules)
 
@@ -197,7 +199,7 @@ def _standard_input() -> bytes:
 
 def _check(document: Document, options: Options, base: Document | None, rules: RuleSet, named: bool = False) -> FileReport | str:
     """The report of one document, or why it is not a Megatron Bridge config."""
-    run, reason = build.from_document(document, options, base, named=named)
+    run, reason = build.from_document(document, options, base, named=named, tolerant=True)
     return reason if run is None else check_run(run, rules)
 
 

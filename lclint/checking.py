@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lclint.config.run import Run
-from lclint.core.finding import FileReport, Undecided
+from lclint.core.finding import FileReport, Finding, Suppressed, Undecided
 from lclint.engine.evaluate import Hit, describe, evaluate
-from lclint.engine.rules import RuleSet
+from lclint.engine.rules import OFF, RuleSet
 from lclint.facts.context import Facts
 
 if TYPE_CHECKING:
@@ -25,17 +25,13 @@ class Checked:
         facts = self.facts = Facts(run)
         undecided: list[Undecided] = []
         unasked: set[str] = set()
-        hits = evaluate(rules, facts, undecided=undecided, unasked=unasked)
-        for hit in hits:
+        found = evaluate(rules, facts, undecided=undecided, unasked=unasked)
+        for hit in found:
             describe(hit, facts)
-        if run.base is not None:
-            hits = [hit for hit in hits if hit.case.severity != "info" or _touched(hit)]
-        self.hits = hits
-        if run.document is not None and "lclint:" in run.document.text:
-            from lclint.engine.suppress import suppressed
-
-            self.hits = [hit for hit in hits if not suppressed(hit, run.document)]
-        findings = [hit.finding for hit in self.hits if hit.finding is not None]
+        if rules.at_fields:
+            _adjust(found, rules)
+        self.hits = [hit for hit in found if hit.finding is not None and hit.finding.severity != OFF and self._wanted(hit)]
+        findings, suppressions = self._silence(found, undecided, unasked)
         findings.sort(key=lambda f: (f.place.line or 0, f.place.column or 0, f.rule, f.case))
         gpus = facts["cluster.gpus"]
         gpu = facts["gpu.name"]
@@ -47,13 +43,39 @@ class Checked:
             gpu=gpu if isinstance(gpu, str) else None,
             gpus=gpus if isinstance(gpus, int) else None,
             findings=findings,
-            undecided=undecided,
+            undecided=[case for case in undecided if case.severity != OFF],
             unasked=frozenset(unasked),
-            suppressed=len(hits) - len(self.hits),
+            suppressions=suppressions,
             text=run.document.text if run.document is not None else None,
             mark="\ufeff" if run.document is not None and run.document.bom else "",
             recipe=run.recipe,
         )
+
+    def _wanted(self, hit: Hit) -> bool:
+        """A hint about what a base alone says is not the file's: only the profile ``all`` asks for it."""
+        finding = hit.finding
+        return self.run.base is None or self.rules.about_base or finding is None or finding.severity != "info" or _touched(finding)
+
+    def _silence(self, found: list[Hit], undecided: list[Undecided], unasked: set[str]) -> tuple[list[Finding], list[Suppressed]]:
+        """The findings that the file's comments leave, with those about the comments, and what they silence."""
+        document = self.run.document
+        if document is None or not document.directives():
+            return [hit.finding for hit in self.hits if hit.finding is not None], []
+        from lclint.engine.comments import remarks
+        from lclint.engine.suppress import Suppressor
+
+        suppressor = Suppressor(document, self.rules.every)
+        silenced = {id(hit): suppressor.silence(hit.finding) for hit in found if hit.finding is not None}
+        suppressions = [why for hit in self.hits if (why := silenced[id(hit)]) is not None]
+        self.hits = [hit for hit in self.hits if silenced[id(hit)] is None]
+        findings = [hit.finding for hit in self.hits if hit.finding is not None]
+        for finding in remarks(suppressor, self.run.faults, self.facts, self.rules, undecided, unasked, found):
+            why = suppressor.silence(finding, by_name=True)
+            if why is not None:
+                suppressions.append(why)
+            elif finding.severity != OFF:
+                findings.append(finding)
+        return findings, suppressions
 
     def add_fixes(self, hits: list[Hit]) -> None:
         """Give the findings of these hits their fixes. Each costs several checks of the run as it would be."""
@@ -74,7 +96,18 @@ def check_run(run: Run, rules: RuleSet) -> FileReport:
     return checked.report
 
 
-def _touched(hit: Hit) -> bool:
+def _touched(finding: Finding) -> bool:
     """Whether the finding is about something that the checked file or an override says, and not about its base alone."""
-    finding = hit.finding
-    return finding is not None and any(place.origin in ("file", "set", "env") for place in [finding.place, *finding.related])
+    return any(place.origin in ("file", "set", "env") for place in [finding.place, *finding.related])
+
+
+def _adjust(hits: list[Hit], rules: RuleSet) -> None:
+    """Give findings the severity that the settings have for their rule at their field."""
+    from fnmatch import fnmatchcase
+
+    for hit in hits:
+        for pattern, levels in rules.at_fields:
+            finding = hit.finding
+            level = levels.get(hit.rule.name, {}).get(hit.case.id)
+            if finding is not None and level is not None and finding.severity != OFF and fnmatchcase(finding.at, pattern):
+                finding.severity = level

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from lclint.catalog import tables
+from lclint.config import header, values
 from lclint.config import release as releases
-from lclint.config import values
 from lclint.config.cluster import gpu_facts
 from lclint.config.identify import has_section, identify
 from lclint.config.resolve import resolve
 from lclint.config.run import BELOW, Problem, Run
-from lclint.core.errors import InputError, LclintError, UsageError
+from lclint.core.errors import InputError, UsageError
 from lclint.core.options import Options
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 from lclint.sources.document import Document
 
-HEADER_OPTIONS = ("gpu", "gpus", "gpus_per_node", "recipe")
 
 def from_document(
-    document: Document, options: Options, base: Document | None = None, kind: str | None = None, release: str | None = None, named: bool = False
+    document: Document,
+    options: Options,
+    base: Document | None = None,
+    kind: str | None = None,
+    release: str | None = None,
+    named: bool = False,
+    tolerant: bool = False,
 ) -> tuple[Run | None, str]:
     """The run of a config file, or None and the reason when it is not a Megatron Bridge config.
 
     ``kind`` and ``release`` say what it is where its keys no longer do (a file from which a fix took the last one). A ``named`` file was
-    asked for by its name, so that one section of a config is enough, whatever its keys.
+    asked for by its name, so that one section of a config is enough, whatever its keys. What is wrong with the options in its comments
+    raises InputError, unless it is ``tolerant``: then it is in the run's ``faults``.
     """
     if release is None:
         release = release_of(options, document.data if base is None else base.data)
@@ -35,12 +42,16 @@ def from_document(
             kind = "override"
     if kind == "none":
         return None, reason
+    said, wrong = header.read(document)
+    if wrong and not tolerant:
+        raise InputError(wrong[0].error.message, document.path, wrong[0].directive.line, wrong[0].error.hint)
     run = _new(kind, document.path, document, options, release)
+    run.faults = wrong
     run.complete = kind == "dump"
     if base is not None:
         _lay_base(run, base)
     else:
-        _lay_recipe(run, options, document)
+        _lay_recipe(run, options, document, said.get("recipe"))
     fields: dict[str, Any] = {}
     if kind == "megatron-args":
         fields = _arguments(run, document.data)
@@ -54,7 +65,7 @@ def from_document(
     for problem in document.problems:
         line = document.position(problem.start)[0]
         run.problems.append(Problem("loader", ".".join(str(key) for key in problem.path) or "file", problem.message, None, line))
-    _finish(run, options, document)
+    _finish(run, options, said)
     return run, ""
 
 
@@ -69,7 +80,7 @@ def from_mapping(data: dict[str, Any], options: Options, path: str = "<config>")
         raise InputError(f"not a Megatron Bridge config: {reason}", path)
     run = _new("mapping", path, None, options, release)
     run.complete = kind == "dump"
-    _lay_recipe(run, options, None)
+    _lay_recipe(run, options)
     fields: dict[str, Any] = {}
     if kind == "megatron-args":
         fields = _arguments(run, data)
@@ -77,7 +88,7 @@ def from_mapping(data: dict[str, Any], options: Options, path: str = "<config>")
         values.flatten({str(key): value for key, value in data.items() if key != "_target_"}, fields)
     values.overlay(run.written, fields, run.origins, "file")
     _mark_defaults(run, fields)
-    _finish(run, options, None)
+    _finish(run, options)
     return run
 
 
@@ -130,20 +141,17 @@ def _lay_base(run: Run, base: Document) -> None:
     _lay(run, base.data, "base")
 
 
-def _lay_recipe(run: Run, options: Options, document: Document | None) -> None:
-    """Lay the recipe below that the command line names, or else the file's own ``# lclint: recipe=NAME``."""
-    name, line = options.recipe, None
-    if name is None and document is not None and "lclint:" in document.text:
-        for directive in document.directives():
-            if directive.kind == "options" and "recipe" in directive.options:
-                name, line = directive.options["recipe"], directive.line
+def _lay_recipe(run: Run, options: Options, document: Document | None = None, said: str | None = None) -> None:
+    """Lay the recipe below that the command line names, or else the one that the file itself said."""
+    name = options.recipe or said
     if name is None:
         return
     try:
         data = recipe_values(name, run.release)
     except UsageError as error:
-        if document is None or line is None:
+        if document is None or options.recipe is not None:
             raise
+        line = next((directive.line for directive in document.directives() if "recipe" in directive.options), None)
         raise InputError(error.message, document.path, line, error.hint) from None
     run.complete = True
     run.recipe = name
@@ -165,11 +173,14 @@ def _lay(run: Run, data: dict[Any, Any], origin: str) -> None:
     run.base_origin = origin
 
 
-def _finish(run: Run, options: Options, document: Document | None) -> None:
-    if options.gpu is not None:
-        run.given.update(gpu_facts(options.gpu))
-    if document is not None:
-        _read_header(run, options, document)
+def _finish(run: Run, options: Options, said: Mapping[str, Any] = {}) -> None:
+    """What the command line says, else the file itself (``said``), and the overrides; then what Bridge makes of it."""
+    gpu = options.gpu or said.get("gpu")
+    if gpu is not None:
+        run.given.update(gpu_facts(gpu))
+    for name in ("gpus", "gpus_per_node"):
+        if getattr(options, name) is None and name in said:
+            run.given[f"cluster.{name}"] = said[name]
     for text in [*options.sets, *options.words]:
         override(run, text)
     for name, value in run.written.items():
@@ -183,25 +194,6 @@ def _finish(run: Run, options: Options, document: Document | None) -> None:
 
 def _has_header(document: Document) -> bool:
     return any(directive.kind == "options" for directive in document.directives())
-
-
-def _read_header(run: Run, options: Options, document: Document) -> None:
-    """What the file's own ``# lclint: gpu=gb200 gpus=128`` says, where the command line does not. Raises InputError."""
-    for directive in document.directives():
-        if directive.kind != "options":
-            continue
-        for name, value in directive.options.items():
-            try:
-                if name == "gpu" and options.gpu is None:
-                    run.given.update(gpu_facts(value))
-                elif name in ("gpus", "gpus_per_node") and getattr(options, name) is None:
-                    if not value.isascii() or not value.isdigit() or len(value) > 18 or int(value) < 1:
-                        raise InputError(f"{name}={value[:40]} is not a number of GPUs")
-                    run.given[f"cluster.{name}"] = int(value)
-                elif name not in HEADER_OPTIONS:
-                    raise InputError(f"# lclint: knows no option {name}", hint=f"it takes {', '.join(HEADER_OPTIONS)}")
-            except LclintError as error:
-                raise InputError(error.message, document.path, directive.line, error.hint) from None
 
 
 def _near(run: Run, key: str) -> str:
@@ -354,6 +346,6 @@ def _declared(run: Run, key: str) -> bool:
 def from_overrides(options: Options) -> Run:
     """The run of a command line without a file: overrides over a recipe, or over nothing that is known."""
     run = _new("overrides", "<command line>", None, options, release_of(options))
-    _lay_recipe(run, options, None)
-    _finish(run, options, None)
+    _lay_recipe(run, options)
+    _finish(run, options)
     return run

@@ -8,6 +8,7 @@ from lclint.core.finding import Place
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 
 if TYPE_CHECKING:
+    from lclint.config.header import Fault
     from lclint.crash.record import Crash
     from lclint.sources.document import Document
 
@@ -75,6 +76,7 @@ class Run:
         "recipe",
         "sets",
         "keys",
+        "faults",
     )
 
     def __init__(self, kind: str, path: str, document: Document | None) -> None:
@@ -99,6 +101,8 @@ class Run:
         self.sets: dict[str, str] = {}
         # where a field stands whose key in the file is not its name
         self.keys: dict[str, tuple[str | int, ...]] = {}
+        # options in the file's comments that cannot be taken
+        self.faults: list[Fault] = []
 
     def missing(self, name: str) -> Any:
         """The value of a name that ``resolved`` does not hold."""
@@ -130,6 +134,18 @@ class Run:
                 return NOT_APPLICABLE if self.complete or value.__class__ is not dict or "_target_" in value else UNKNOWN
             parent = parent.rpartition(".")[0]
         return NOT_APPLICABLE if self.complete else UNKNOWN
+
+    def value_at(self, at: str) -> Any:
+        """The value that is written at a place of a finding, None where there is none."""
+        name = at.removesuffix("#key")
+        if name.startswith("env."):
+            return self.environment.get(name[4:])
+        keys = field_path(name)
+        indices = [key for key in keys if key.__class__ is int]
+        value = self.written.get(".".join(str(key) for key in keys if key.__class__ is str))
+        for index in indices:
+            value = value[index] if value.__class__ is list and index < len(value) else None
+        return value
 
     def place(self, at: str) -> Place:
         """Where a finding at that field points: into the file when the value stands there.

@@ -104,7 +104,11 @@ class Evidence(Record):
 
 
 class Finding(Record):
-    """One rule's case that holds for one config, with the place that carries it."""
+    """One rule's case that holds for one config, with the place that carries it.
+
+    ``values`` are what stands at the place and the related ones, in the order of the rule: with rule, case and field they tell one
+    finding from another whatever line it is on.
+    """
 
     __slots__ = (
         "rule",
@@ -121,6 +125,7 @@ class Finding(Record):
         "evidence",
         "fixes",
         "docs",
+        "values",
     )
     rule: str
     code: str
@@ -136,11 +141,23 @@ class Finding(Record):
     evidence: list[Evidence]
     fixes: list[Fix]
     docs: str
-    defaults = {"related": [], "evidence": [], "fixes": [], "docs": "", "title": "", "strikes": None, "reason": ""}
+    values: list[Any]
+    defaults = {"related": [], "evidence": [], "fixes": [], "docs": "", "title": "", "strikes": None, "reason": "", "values": []}
 
     @property
     def at(self) -> str:
         return self.place.at
+
+
+class Suppressed(Record):
+    """A finding that is not reported, and why: ``by`` is comment (``line`` is the comment's, ``reason`` its text) or baseline."""
+
+    __slots__ = ("finding", "by", "line", "reason")
+    finding: Finding
+    by: str
+    line: int | None
+    reason: str
+    defaults = {"line": None, "reason": ""}
 
 
 class Undecided(Record):
@@ -172,10 +189,25 @@ class FileReport(Record):
     ``text`` is the decoded text that the places and edits refer to, None when there is no file; ``mark`` its byte order
     mark. ``recipe`` is the published recipe
     below the file, by the name that the user gave it. ``unasked`` are the rules of which no field is known here: undecided, but not
-    worth a line each.
+    worth a line each. ``suppressions`` are the findings that a comment or a baseline silences. ``fail_on`` is the least severity that
+    fails a check of this file, where its settings say so.
     """
 
-    __slots__ = ("path", "kind", "bridge_version", "gpu", "gpus", "findings", "undecided", "unasked", "suppressed", "text", "mark", "recipe")
+    __slots__ = (
+        "path",
+        "kind",
+        "bridge_version",
+        "gpu",
+        "gpus",
+        "findings",
+        "undecided",
+        "unasked",
+        "suppressions",
+        "text",
+        "mark",
+        "recipe",
+        "fail_on",
+    )
     path: str
     kind: str
     bridge_version: str
@@ -184,21 +216,28 @@ class FileReport(Record):
     findings: list[Finding]
     undecided: list[Undecided]
     unasked: frozenset[str]
-    suppressed: int
+    suppressions: list[Suppressed]
     text: str | None
     mark: str
     recipe: str | None
+    fail_on: str | None
     defaults = {
         "gpu": None,
         "gpus": None,
         "findings": [],
         "undecided": [],
         "unasked": frozenset(),
-        "suppressed": 0,
+        "suppressions": [],
         "text": None,
         "mark": "",
         "recipe": None,
+        "fail_on": None,
     }
+
+    @property
+    def suppressed(self) -> int:
+        """How many findings are not reported."""
+        return len(self.suppressions)
 
 
 class Report(Record):

@@ -15,7 +15,7 @@ from lclint.facts.context import Facts
 # what a user can do something about comes first when several places could carry a finding
 _PLACE_ORDER = {"set": 0, "file": 1, "log": 1, "env": 2, "base": 3, "recipe": 3, "default": 4}
 # names that are no fields of the config, so that their rules are asked whatever fields are known
-_BESIDE = ("env.", "keys.", "config.", "te.", "torch.", "bridge.")
+_BESIDE = ("env.", "keys.", "comments.", "config.", "te.", "torch.", "bridge.")
 
 
 class Hit:
@@ -108,7 +108,7 @@ def evaluate(
             if unasked is not None:
                 unasked.add(rule.name)
             continue
-        if rule.releases is not True and not (newest if rule.releases is None else _holds(rule, facts)):
+        if rule.releases is not True and not (newest if rule.releases is None else holds_there(rule, facts)):
             continue
         where = True if rule.where is None else rule.where(facts)
         if where is False or where is NOT_APPLICABLE:
@@ -130,9 +130,11 @@ def evaluate(
     return hits
 
 
-def _holds(rule: Rule, facts: Facts) -> bool:
-    """Whether a rule with a condition on the release is one for this run's release."""
-    return callable(rule.releases) and rule.releases(facts) is True
+def holds_there(rule: Rule, facts: Facts) -> bool:
+    """Whether the rule is one for this run's release."""
+    if rule.releases is None:
+        return facts.run.release == NEWEST
+    return rule.releases is True or (callable(rule.releases) and rule.releases(facts) is True)
 
 
 def _touched(rule: Rule, known: dict[str, Any]) -> bool:
@@ -193,6 +195,7 @@ def describe(hit: Hit, facts: Facts) -> Finding:
         place=carrier,
         related=[place for place in places if place is not carrier],
         docs=f"lclint rules show {hit.rule.name}",
+        values=[facts.run.value_at(place.at) for place in places],
     )
     hit.finding = finding
     return finding

@@ -11,6 +11,9 @@ from lclint.core.errors import InputError, RuleError, UsageError
 
 Function = Callable[[Any], Any]
 
+# the severity of a case that is asked, for it can hide others of its rule, and not reported
+OFF = "off"
+
 
 class Case:
     """One case of a rule; ``when`` is None where it always holds."""
@@ -29,6 +32,14 @@ class Case:
         self.fixes: tuple[str, ...]
         self.names: tuple[str, ...]
         (self.id, self.when, self.severity, self.impact, self.strikes, self.reason, self.at, self.message, self.fixes, self.names) = row
+
+    def at_severity(self, severity: str) -> Case:
+        """The same case with another severity, which may be ``OFF``."""
+        new = Case.__new__(Case)
+        for name in Case.__slots__:
+            setattr(new, name, getattr(self, name))
+        new.severity = severity
+        return new
 
 
 class Rule:
@@ -53,15 +64,30 @@ class Rule:
         self.cases = [Case(case) for case in cases]
         self.fields = frozenset(fields)
 
+    def copy(self, cases: list[Case]) -> Rule:
+        """The same rule with other cases."""
+        new = Rule.__new__(Rule)
+        for name in Rule.__slots__:
+            setattr(new, name, getattr(self, name))
+        new.cases = cases
+        return new
+
 
 class RuleSet:
-    """Rules in the order of their names, and the bundles that their fixes refer to."""
+    """Rules in the order of their names, and the bundles that their fixes refer to.
 
-    __slots__ = ("rules", "bundles")
+    ``every`` are all rules that were loaded, of which these were chosen. ``about_base`` asks for hints about what a base alone says.
+    ``at_fields`` are severities for some fields only: pairs of a pattern of field paths and the new severities, by rule and case.
+    """
 
-    def __init__(self, rules: Iterable[Rule], bundles: dict[str, tuple[Any, ...]]) -> None:
+    __slots__ = ("rules", "bundles", "every", "about_base", "at_fields")
+
+    def __init__(self, rules: Iterable[Rule], bundles: dict[str, tuple[Any, ...]], every: RuleSet | None = None) -> None:
         self.rules = list(rules)
         self.bundles = bundles
+        self.every: RuleSet = every or self
+        self.about_base = False
+        self.at_fields: tuple[tuple[str, dict[str, dict[str, str]]], ...] = ()
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
@@ -74,30 +100,11 @@ class RuleSet:
         for rule in self.rules:
             if name in (rule.name, rule.code):
                 return rule
-        raise UsageError(f"no rule is called {name}", hint=_closest(name, [rule.name for rule in self.rules]))
-
-    def select(self, select: Iterable[str], ignore: Iterable[str], extend: Iterable[str]) -> RuleSet:
-        """The rules that ``--select``, ``--extend-select`` and ``--ignore`` leave; entries are names, codes or beginnings of codes.
-
-        Raises UsageError for an entry that matches no rule.
-        """
-        chosen = self._matching(select) if select else {rule.name for rule in self.rules}
-        chosen |= self._matching(extend)
-        chosen -= self._matching(ignore)
-        return RuleSet([rule for rule in self.rules if rule.name in chosen], self.bundles)
-
-    def _matching(self, entries: Iterable[str]) -> set[str]:
-        found: set[str] = set()
-        for entry in entries:
-            matches = {r.name for r in self.rules if entry == r.name or r.code == entry.upper() or entry.upper() == "ALL"}
-            matches |= {r.name for r in self.rules if entry.isupper() and r.code.startswith(entry)} if not matches else set()
-            if not matches:
-                raise UsageError(f"no rule is called {entry}", hint=_closest(entry, [r.name for r in self.rules]))
-            found |= matches
-        return found
+        raise UsageError(f"no rule is called {name}", hint=closest(name, [rule.name for rule in self.rules]))
 
 
-def _closest(name: str, names: list[str]) -> str:
+def closest(name: str, names: list[str]) -> str:
+    """A hint at the names that come near to one that does not exist."""
     import difflib
 
     close = difflib.get_close_matches(name, names, 3, 0.5)

@@ -1,40 +1,71 @@
-"""Which findings a file's own ``# lclint: ignore[...]`` comments silence."""
+"""Which findings a file's own ``# lclint: ignore[...]`` comments silence, and which of the comments did."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from lclint.config.run import field_path
-from lclint.engine.evaluate import Hit
+from lclint.core.errors import UsageError
+from lclint.core.finding import Finding, Place, Suppressed
+from lclint.engine.rules import RuleSet
+from lclint.engine.selection import Cases, matching
+from lclint.sources.directives import IGNORES, Directive
 from lclint.sources.document import Document
 
 
-def suppressed(hit: Hit, document: Document) -> bool:
-    """Whether a comment silences the hit.
+class Entry:
+    """One rule name of an ignore, or a whole ignore without names (``index`` None, every rule). ``used`` once it silenced something."""
 
-    A trailing comment speaks of its line, one on a line of its own of the next key with all below it, ``ignore-file`` of the file.
-    """
-    finding = hit.finding
-    if finding is None:
-        return False
-    names = (finding.rule, finding.code, f"{finding.rule}/{finding.case}", f"{finding.code}/{finding.case}")
-    for directive in document.directives():
-        if directive.kind not in ("ignore", "ignore-file") or (directive.rules and not any(name in directive.rules for name in names)):
-            continue
-        if directive.kind == "ignore-file":
+    __slots__ = ("directive", "index", "cases", "error", "used")
+
+    def __init__(self, directive: Directive, index: int | None, rules: RuleSet) -> None:
+        self.directive = directive
+        self.index = index
+        self.error: UsageError | None = None
+        self.used = False
+        self.cases: Cases = {}
+        try:
+            self.cases = matching("ALL" if index is None else directive.rules[index], rules)[1]
+        except UsageError as error:
+            self.error = error
+
+
+class Suppressor:
+    """The ignore comments of one document. ``rules`` are all there are, whichever of them are asked."""
+
+    def __init__(self, document: Document, rules: RuleSet) -> None:
+        self.document = document
+        self.entries: list[Entry] = []
+        for directive in document.directives():
+            if directive.kind in IGNORES:
+                indices: list[Any] = list(range(len(directive.rules))) or [None]
+                self.entries += [Entry(directive, index, rules) for index in indices]
+        self._lines: dict[str, frozenset[int]] = {}
+
+    def silence(self, finding: Finding, by_name: bool = False) -> Suppressed | None:
+        """Why a comment silences the finding, None when none does; ``by_name`` leaves out comments that name no rule."""
+        found = None
+        for entry in self.entries:
+            if finding.case not in entry.cases.get(finding.rule, ()) or (by_name and entry.index is None):
+                continue
+            if self._speaks_of(entry, finding):
+                entry.used = True
+                found = found or Suppressed(finding=finding, by="comment", line=entry.directive.line, reason=entry.directive.reason)
+        return found
+
+    def _speaks_of(self, entry: Entry, finding: Finding) -> bool:
+        """Whether the finding lies where the comment speaks: for a comment that names the rule, its related places count as well."""
+        if entry.directive.kind == "ignore-file":
             return True
-        place = finding.place
-        if place.origin != "file" or place.line is None:
-            continue
-        if directive.target == place.line or (directive.scope == "own-line" and directive.target in _lines_above(document, place.at)):
-            return True
-    return False
+        places = [finding.place, *finding.related] if entry.index is not None else [finding.place]
+        target = entry.directive.target
+        return any(place.origin == "file" and place.line is not None and target in self._lines_of(place) for place in places)
 
-
-def _lines_above(document: Document, at: str) -> set[int]:
-    """The lines of the keys that the field stands below."""
-    keys = field_path(at)
-    lines = set()
-    for length in range(1, len(keys) + 1):
-        span = document.span(keys[:length], "key")
-        if span is not None:
-            lines.add(document.position(span[0])[0])
-    return lines
+    def _lines_of(self, place: Place) -> frozenset[int]:
+        """The line of a place, and those of the keys that it stands below."""
+        known = self._lines.get(place.at)
+        if known is None:
+            keys = field_path(place.at)
+            spans = [self.document.span(keys[:length], "key") for length in range(1, len(keys) + 1)]
+            known = self._lines[place.at] = frozenset(self.document.position(span[0])[0] for span in spans if span is not None)
+        return known | {place.line} if place.line is not None else known

@@ -8,6 +8,7 @@ def load() -> None:
     from lclint.facts import (  # noqa: F401
         attention,
         checkpoint,
+        comments,
         crash,
         data,
         environment,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from lclint.core.finding import SEVERITIES, FileReport, Finding, Fix, Place, Report
+from lclint.core.finding import SEVERITIES, FileReport, Finding, Fix, Place, Report, Suppressed
 
 SCHEMA = 1
 
@@ -57,6 +57,21 @@ def _file(file: FileReport) -> dict[str, Any]:
         "findings": [finding_data(finding) for finding in file.findings],
         "undecided": [{"rule": case.rule, "case": case.case, "needs": case.needs} for case in file.undecided],
         "suppressed": file.suppressed,
+        "suppressions": [_suppression(why) for why in file.suppressions],
+    }
+
+
+def _suppression(why: Suppressed) -> dict[str, Any]:
+    finding = why.finding
+    return {
+        "rule": finding.rule,
+        "code": finding.code,
+        "case": finding.case,
+        "at": finding.at,
+        "line": finding.place.line,
+        "by": why.by,
+        "comment_line": why.line,
+        "reason": why.reason,
     }
 
 

@@ -42,6 +42,7 @@ class TextReport:
             if self.verbose:
                 lines.extend(self._releases(report))
                 lines.extend(self._undecided(report))
+                lines.extend(self._suppressed(report))
                 lines.extend(self._skipped(report))
             lines.append(self.summary(report, fixed))
         return "".join(f"{line}\n" for line in lines)
@@ -62,7 +63,7 @@ class TextReport:
             parts.append(f"{undecided} undecided" + ("" if self.verbose else " (--verbose)"))
         suppressed = sum(file.suppressed for file in report.files)
         if suppressed:
-            parts.append(f"{suppressed} suppressed")
+            parts.append(f"{suppressed} suppressed" + ("" if self.verbose else " (--verbose)"))
         if report.skipped:
             why = "" if self.verbose else " (--verbose says why)"
             parts.append(f"{count(len(report.skipped), 'file')} skipped as no Megatron Bridge config{why}")
@@ -123,6 +124,19 @@ class TextReport:
             yield from wrap(f"{needs}:", self.width, "  ", "    ")
             listed = ", ".join(name if files == 1 else f"{name} ({files} files)" for name, files in names.items())
             yield from wrap(listed, self.width, "    ", "    ")
+        yield ""
+
+    def _suppressed(self, report: Report) -> Iterator[str]:
+        """What is silenced, where and why."""
+        if not any(file.suppressions for file in report.files):
+            return
+        yield self.style.paint("Suppressed:", "strong")
+        for file in report.files:
+            for why in file.suppressions:
+                finding = why.finding
+                case = f"/{finding.case}" if finding.case else ""
+                by = why.by if why.line is None else f"comment in line {why.line}" + (f": {printable(why.reason)}" if why.reason else ", no reason given")
+                yield from wrap(f"{_where(file, finding)}: {finding.rule}{case} ({by})", self.width, "  ", "    ")
         yield ""
 
     def _skipped(self, report: Report) -> Iterator[str]:

@@ -130,7 +130,7 @@ class Document:
     def directives(self) -> list[Directive]:
         """The ``# lclint: …`` comments, in the order of the text."""
         if self._directives is None:
-            if "lclint:" in self.text:
+            if "lclint" in self.text:
                 from lclint.sources.directives import scan
 
                 self._directives = scan(self)

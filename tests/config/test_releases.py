@@ -29,7 +29,7 @@ sample = pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.paren
 
 @pytest.fixture(scope="module")
 def key_rules() -> RuleSet:
-    return api.load_rules(Options()).select(KEYS, [], [])
+    return api.load_rules(Options(select=list(KEYS)))
 
 
 def run_of(text: str, **options: Any) -> Run:
@@ -197,7 +197,7 @@ def test_old_names_that_still_work(text: str, case: str, fixed: str, key_rules: 
 
 
 def test_evaluation_settings_move_with_what_they_say() -> None:
-    rules = api.load_rules(Options()).select(["evaluation-settings-under-train", "deprecated-key"], [], [])
+    rules = api.load_rules(Options(select=["evaluation-settings-under-train", "deprecated-key"]))
     text = "train: {eval_iters: 8, micro_batch_size: 1}\n"
     for version, expected in (("0.3", 0), ("0.4", 1), ("0.6", 1)):
         assert len(api.check_run(run_of(text, bridge_version=version), rules).findings) == expected
@@ -325,12 +325,12 @@ HOLD_EVERYWHERE = [
 @pytest.mark.parametrize("version", ["0.3", "0.4", "0.5", "0.6"])
 @pytest.mark.parametrize(("rule", "text"), HOLD_EVERYWHERE, ids=lambda value: value if "-" in value and ":" not in value else "")
 def test_rules_that_hold_in_every_release(rule: str, text: str, version: str) -> None:
-    report = api.check_run(run_of(text, bridge_version=version, gpus=8), api.load_rules(Options()).select([rule], [], []))
+    report = api.check_run(run_of(text, bridge_version=version, gpus=8), api.load_rules(Options(select=[rule])))
     assert [finding.rule for finding in report.findings] == [rule]
 
 
 def test_a_batch_ramp_has_a_check_of_its_own_before_0_5() -> None:
-    rules = api.load_rules(Options()).select(["global-batch-not-divisible"], [], [])
+    rules = api.load_rules(Options(select=["global-batch-not-divisible"]))
     text = HOLD_EVERYWHERE[-1][1].replace("micro_batch_size: 1", "micro_batch_size: 1, rampup_batch_size: [4, 4, 100]")
     assert [len(api.check_run(run_of(text, bridge_version=version, gpus=8), rules).findings) for version in ("0.3", "0.4", "0.6")] == [0, 0, 1]
 
@@ -344,7 +344,7 @@ def test_what_became_of_every_field_that_is_gone() -> None:
         assert row[0] in releases
         # a few models declare this one for themselves
         assert newest not in releases or name == "model.async_tensor_model_parallel_allreduce"
-        report = api.check_run(run_of(f"{SURE}{section}: {{{key}: 7}}\n", bridge_version=newest), api.load_rules(Options()).select(KEYS, [], []))
+        report = api.check_run(run_of(f"{SURE}{section}: {{{key}: 7}}\n", bridge_version=newest), api.load_rules(Options(select=list(KEYS))))
         # the one that an override may still write, as a property
         rule = "deprecated-key" if name == "dist.lazy_init" else "field-of-another-release"
         assert [finding.rule for finding in report.findings] == [rule], name

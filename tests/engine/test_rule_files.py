@@ -14,6 +14,7 @@ import pytest
 from lclint.core.errors import RuleError, UsageError
 from lclint.engine import rulefile
 from lclint.engine.rules import load, load_only
+from lclint.engine.selection import choose
 
 GOOD = """\
 name: my-rule
@@ -247,7 +248,7 @@ def test_selecting(ruleset: Callable[..., Any]) -> None:
     rules = ruleset({"cases": [{"when": True}]}, {"cases": [{"when": True}]}, {"code": "ZZ100", "cases": [{"when": True}]})
 
     def chosen(select: tuple[str, ...] = (), ignore: tuple[str, ...] = (), extend: tuple[str, ...] = ()) -> list[str]:
-        return [rule.name for rule in rules.select(select, ignore, extend)]
+        return [rule.name for rule in choose(rules, None, select, ignore, extend)]
 
     assert chosen() == ["rule-0", "rule-1", "rule-2"]
     assert chosen(["rule-1"]) == ["rule-1"]

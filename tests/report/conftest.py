@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lclint.core.finding import Edit, FileReport, Finding, Fix, Place, Report, Undecided
+from lclint.core.finding import Edit, FileReport, Finding, Fix, Place, Report, Suppressed, Undecided
 
 TEXT = """\
 model:
@@ -138,7 +138,7 @@ def full() -> Report:
                     Undecided(rule="fits-in-memory", case="peak", severity="error", impact="oom", needs=["--gpu", "--gpus"]),
                     Undecided(rule="layout", case="dp", severity="error", impact="crash", needs=["--gpus"]),
                 ],
-                suppressed=1,
+                suppressions=[Suppressed(finding=findings[0], by="comment", line=9, reason="measured: faster")],
                 text=TEXT,
             ),
             FileReport(
