@@ -233,6 +233,8 @@ def _value(name: str, field: Field, value: Any, run: Run, found: dict[str, list[
         found["deprecated"].append({"path": name, "note": field.deprecated})
     if not _accepted(field, value):
         found["type"].append({"path": name, "value": value, "kind": KINDS[kind_of(value)], "type": field.type, "meant": _meant(field, value)})
+    elif value.__class__ is float and not field.kinds & {"float", "any"}:
+        found["type"].append({"path": name, "value": repr(value), "kind": "a float", "type": field.type, "meant": int(value)})
     elif field.choices is not None:
         for index, item in enumerate(value if value.__class__ is list else [value]):
             if item.__class__ not in (str, int) or item in field.choices:

@@ -309,7 +309,11 @@ def show(value: Any) -> str:
     if value.__class__ is float:
         if math.isfinite(value) and value.is_integer() and abs(value) < 1e15:
             return str(int(value))
-        return f"{value:.4g}" if math.isfinite(value) else repr(value)
+        exact = repr(value)
+        # What a person wrote stays as written; a computed figure is cut to what can be read.
+        if len(exact) <= 7 or not math.isfinite(value):
+            return exact
+        return str(round(value)) if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
     if value.__class__ in (list, tuple):
         shown = [show(item) for item in value[:9]]
         return "[" + ", ".join(shown + ["..."] * (len(value) > 9)) + "]"

@@ -42,7 +42,7 @@ def unknown_sections(g: Any) -> list[dict[str, Any]]:
 
 @fact("keys.wrong_type", needs=(), unit="records: path, value, kind, type", source=SOURCE, raw=True)
 def wrong_type(g: Any) -> list[dict[str, Any]]:
-    """Values of a kind that the field's annotation does not have."""
+    """Values of a kind that the field's annotation does not have; whole numbers written as floats among them."""
     return _records(g)["type"]
 
 

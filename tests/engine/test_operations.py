@@ -106,7 +106,17 @@ def test_long_lists_are_not_compared_pair_by_pair() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, "null"), (True, "true"), (8.0, "8"), (0.123456, "0.1235"), ("x", "x"), ([1, [None]], "[1, [null]]"), ({"a": 1}, "{...}")],
+    [
+        (None, "null"),
+        (True, "true"),
+        (8.0, "8"),
+        (0.123456, "0.1235"),
+        (4096.5, "4096.5"),
+        (68719.47673, "68719"),
+        ("x", "x"),
+        ([1, [None]], "[1, [null]]"),
+        ({"a": 1}, "{...}"),
+    ],
 )
 def test_show(value: Any, text: str) -> None:
     assert show(value) == text
