@@ -45,7 +45,7 @@ def _row(rule: dict[str, Any]) -> str:
     severities = ", ".join(dict.fromkeys(case["severity"] for case in rule["cases"]))
     impacts = ", ".join(dict.fromkeys(case["impact"] for case in rule["cases"]))
     fixes = sorted((fix["applicability"] for fix in rule.get("fixes", {}).values()), key=ORDER.__getitem__)
-    cells = [rule["code"], f"`{rule['name']}`", rule["title"].replace("|", "\\|"), severities, impacts, fixes[0] if fixes else ""]
+    cells = [rule["code"], f"<a id=\"{rule['name']}\"></a>`{rule['name']}`", rule["title"].replace("|", "\\|"), severities, impacts, fixes[0] if fixes else ""]
     return f"| {' | '.join(cells)} |\n"
 
 

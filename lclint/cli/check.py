@@ -12,6 +12,8 @@ from lclint.cli.errors import FAILED, note
 from lclint.core.errors import LclintError, UsageError
 from lclint.core.finding import SEVERITIES, Report
 from lclint.core.options import Options
+from lclint.report import formats
+from lclint.report.screen import count, printable
 
 if TYPE_CHECKING:
     from lclint.api import Applied
@@ -26,7 +28,7 @@ STDIN = "-"
 @click.option("--fix", is_flag=True, help="Apply the safe fixes to the files.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: the unsafe fixes too.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change as a patch; write nothing.")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form of the report.")
+@click.option("--format", "format_", type=click.Choice(formats.NAMES), default="text", show_default=True, help="Form of the report.")
 @click.option("--output", metavar="FILE", help="Write the report to FILE.")
 @click.option(
     "--fail-on",
@@ -40,6 +42,7 @@ STDIN = "-"
 @click.option("--show-files", is_flag=True, help="List the files and why each is checked or skipped, and do no more.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list what could not be decided, and what would decide it.")
 @click.option("-q", "--quiet", is_flag=True, help="Findings only: no summary.")
+@click.option("-s", "--silent", is_flag=True, help="Nothing but the exit code, and errors; --output FILE is still written.")
 @shared.colour_option
 def command(words: tuple[str, ...], **given: Any) -> int:
     """Check Megatron Bridge configs: override files, saved run_config.yaml files, or the overrides of a launch command.
@@ -79,7 +82,6 @@ def _diff(paths: list[str], options: Options, given: dict[str, Any]) -> int:
         raise UsageError("--diff prints a patch", hint="give --output FILE for the report")
     from lclint import api
     from lclint.report.diff import unified
-    from lclint.report.screen import count
     from lclint.report.text import TextReport
 
     options.fix = False
@@ -87,9 +89,10 @@ def _diff(paths: list[str], options: Options, given: dict[str, Any]) -> int:
     patch = "".join(unified(change.path, change.before, change.after) for change in applied)
     if given["output"] is not None:
         _write_report(report, options, given)
-    output.write(patch, exact=True)
+    if not given["silent"]:
+        output.write(patch, exact=True)
     _note_all(applied)
-    if not given["quiet"]:
+    if not given["quiet"] and not given["silent"]:
         changed = sum(change.before != change.after for change in applied)
         note(TextReport(options).summary(report, f"{count(changed, 'file')} would change; after that, "))
     status = _status(report, given["fail_on"])
@@ -98,7 +101,6 @@ def _diff(paths: list[str], options: Options, given: dict[str, Any]) -> int:
 
 def _fix(paths: list[str], options: Options, given: dict[str, Any]) -> int:
     from lclint import api
-    from lclint.report.screen import count
     from lclint.report.text import TextReport
 
     if STDIN in paths and len(paths) > 1:
@@ -110,7 +112,8 @@ def _fix(paths: list[str], options: Options, given: dict[str, Any]) -> int:
     if paths == [STDIN]:
         _write_fixed(report)
         if given["output"] is None:
-            note(TextReport(options).summary(report, fixed))
+            if not given["silent"]:
+                note(TextReport(options).summary(report, fixed))
             return _status(report, given["fail_on"])
     _write_report(report, options, given, fixed)
     return _status(report, given["fail_on"])
@@ -128,22 +131,31 @@ def _write_fixed(report: Report) -> None:
 def _note_all(applied: list[Applied]) -> None:
     for change in applied:
         for text in change.notes:
-            note(f"{change.path}: {text}")
+            note(f"{printable(change.path)}: {text}")
 
 
 def _write_report(report: Report, options: Options, given: dict[str, Any], fixed: str = "") -> None:
     path = given["output"]
     _note_approximate(report)
-    if given["format_"] == "json":
-        from lclint.report.json_report import render
+    if given["silent"] and path is None:
+        return
+    name = given["format_"]
+    if name == "concise":
+        from lclint.report import concise
+        from lclint.report.style import Style
 
-        output.write(render(report), path, exact=True)
+        output.write(concise.render(report, options, Style(output.use_colour(given["color"], path))), path)
+        return
+    if name != "text":
+        output.write(formats.render(name, report, options), path, exact=True)
         return
     from lclint.report.text import TextReport
 
+    colour = output.use_colour(given["color"], path)
     form = TextReport(
         options,
-        colour=output.use_colour(given["color"], path),
+        colour=colour,
+        links=output.use_links(colour, path),
         width=output.width(path),
         verbose=given["verbose"],
         quiet=given["quiet"],
@@ -167,7 +179,7 @@ def _show_files(paths: list[str], options: Options) -> int:
     report = api.check_paths(paths, options)
     lines = {file.path: f"checked as {file.kind}" for file in report.files}
     lines.update((path, f"skipped: {reason}") for path, reason in report.skipped.items())
-    output.write("".join(f"{path}: {lines[path]}\n" for path in sorted(lines)))
+    output.write("".join(f"{printable(path)}: {printable(lines[path])}\n" for path in sorted(lines)))
     return _errors(report)
 
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 import click
 
 from lclint.core.errors import LclintError
+from lclint.core.project import ISSUES
 from lclint.report.screen import printable
 
-ISSUES = "https://github.com/lclint/lclint/issues"
 FAILED = 2
 
 

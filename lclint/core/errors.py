@@ -6,7 +6,8 @@ from __future__ import annotations
 class LclintError(Exception):
     """Something that stops lclint: what it is, where, and what to do about it.
 
-    ``path`` and ``line`` (1-based) say where; ``hint`` says what to do. ``str()`` gives the one line that is shown.
+    ``path`` and ``line`` (1-based) say where; ``hint`` says what to do. ``str()`` gives what is shown: one line, but for messages that
+    have more themselves.
     """
 
     def __init__(self, message: str, path: str | None = None, line: int | None = None, hint: str | None = None) -> None:
@@ -17,7 +18,9 @@ class LclintError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        where = "" if self.path is None else f"{self.path}:{self.line}: " if self.line else f"{self.path}: "
+        # a line break in a file's name would make two messages of one
+        path = None if self.path is None else self.path.replace("\n", "\\n").replace("\r", "\\r")
+        where = "" if path is None else f"{path}:{self.line}: " if self.line else f"{path}: "
         return f"{where}{self.message}" + (f" ({self.hint})" if self.hint else "")
 
 

@@ -106,6 +106,7 @@ class Evidence(Record):
 class Finding(Record):
     """One rule's case that holds for one config, with the place that carries it.
 
+    ``docs`` is the command that explains the rule, ``url`` its web page; a user's own rule has none.
     ``values`` are what stands at the place and the related ones, in the order of the rule: with rule, case and field they tell one
     finding from another whatever line it is on.
     """
@@ -125,6 +126,7 @@ class Finding(Record):
         "evidence",
         "fixes",
         "docs",
+        "url",
         "values",
     )
     rule: str
@@ -141,8 +143,19 @@ class Finding(Record):
     evidence: list[Evidence]
     fixes: list[Fix]
     docs: str
+    url: str | None
     values: list[Any]
-    defaults = {"related": [], "evidence": [], "fixes": [], "docs": "", "title": "", "strikes": None, "reason": "", "values": []}
+    defaults = {
+        "related": [],
+        "evidence": [],
+        "fixes": [],
+        "docs": "",
+        "url": None,
+        "title": "",
+        "strikes": None,
+        "reason": "",
+        "values": [],
+    }
 
     @property
     def at(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from lclint.config.release import NEWEST
 from lclint.core.finding import Finding, Undecided
+from lclint.core.project import rule_page
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 from lclint.engine.operations import both
 from lclint.engine.rules import Case, Rule, RuleSet
@@ -196,6 +197,7 @@ def describe(hit: Hit, facts: Facts) -> Finding:
         related=[place for place in places if place is not carrier],
         docs=f"lclint rules show {hit.rule.name}",
         values=[facts.run.value_at(place.at) for place in places],
+        url=rule_page(hit.rule.name) if hit.rule.shipped else None,
     )
     hit.finding = finding
     return finding

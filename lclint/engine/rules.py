@@ -43,14 +43,14 @@ class Case:
 
 
 class Rule:
-    """One rule. ``fields`` are the config fields behind everything that it reads.
+    """One rule. ``fields`` are the config fields behind everything that it reads; ``shipped`` is False for a user's own.
 
     ``releases`` is None for a rule of the newest release alone, True for one of every release, else a condition on ``bridge.release``.
     """
 
-    __slots__ = ("name", "code", "title", "reason", "releases", "where", "each", "report_all", "cases", "fixes", "fields")
+    __slots__ = ("name", "code", "title", "reason", "releases", "where", "each", "report_all", "cases", "fixes", "fields", "shipped")
 
-    def __init__(self, row: tuple[Any, ...]) -> None:
+    def __init__(self, row: tuple[Any, ...], shipped: bool = True) -> None:
         self.name: str
         self.code: str
         self.title: str
@@ -63,6 +63,7 @@ class Rule:
         (self.name, self.code, self.title, self.reason, self.releases, self.where, self.each, self.report_all, cases, self.fixes, fields) = row
         self.cases = [Case(case) for case in cases]
         self.fields = frozenset(fields)
+        self.shipped = shipped
 
     def copy(self, cases: list[Case]) -> Rule:
         """The same rule with other cases."""
@@ -119,6 +120,7 @@ def load(folders: Iterable[str] = (), replace: bool = False) -> RuleSet:
     """
     shipped = _shipped()
     rows = list(shipped["RULES"])
+    own: set[str] = set()
     bundles = dict(shipped["BUNDLES"])
     for folder in folders:
         folder = os.fspath(folder)
@@ -131,8 +133,9 @@ def load(folders: Iterable[str] = (), replace: bool = False) -> RuleSet:
         if taken and not replace:
             raise RuleError(f"{taken[0]} is the name of another bundle", folder)
         rows = [row for row in rows if row not in clashes] + list(table["RULES"])
+        own |= names
         bundles.update(table["BUNDLES"])
-    return RuleSet([Rule(row) for row in rows], bundles)
+    return RuleSet([Rule(row, row[0] not in own) for row in rows], bundles)
 
 
 def load_only(folder: str) -> RuleSet:

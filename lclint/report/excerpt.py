@@ -82,7 +82,7 @@ def _elsewhere(place: Place, file: FileReport, options: Options, finding: Findin
         size = max(starts[-1] - starts[begin], 1)
         yield f"    {' ' * starts[begin]}{style.paint(mark * size, role)}"
         return
-    yield f"    {style.paint('at' if place is finding.place else 'see', role)} {printable(_described(place, file, options))}"
+    yield f"    {style.paint('at' if place is finding.place else 'see', role)} {printable(described(place, file, options))}"
 
 
 def _option(place: Place, options: Options) -> tuple[str, int] | None:
@@ -101,7 +101,8 @@ def _option(place: Place, options: Options) -> tuple[str, int] | None:
     return None
 
 
-def _described(place: Place, file: FileReport, options: Options) -> str:
+def described(place: Place, file: FileReport, options: Options) -> str:
+    """A place in words: the field, its value where no line shows it, and where that comes from."""
     if place.line is not None:
         return f"{place.at} ({place.path or file.path}:{place.line})"
     if place.origin == "file":

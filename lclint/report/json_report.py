@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 from lclint.core.finding import SEVERITIES, FileReport, Finding, Fix, Place, Report, Suppressed
+from lclint.core.options import Options
 
 SCHEMA = 1
 
 
-def render(report: Report) -> str:
-    """The report as one line of ASCII JSON."""
+def render(report: Report, options: Options | None = None) -> str:
+    """The report as one line of ASCII JSON; the options change nothing about it."""
     return json.dumps(data(report), separators=(",", ":"), allow_nan=False) + "\n"
 
 

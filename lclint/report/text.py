@@ -23,9 +23,11 @@ class TextReport:
     ``width`` is in columns; only paths, rule names and single long words go beyond it.
     """
 
-    def __init__(self, options: Options, *, colour: bool = False, width: int = 80, verbose: bool = False, quiet: bool = False) -> None:
+    def __init__(
+        self, options: Options, *, colour: bool = False, links: bool = False, width: int = 80, verbose: bool = False, quiet: bool = False
+    ) -> None:
         self.options = options
-        self.style = Style(colour)
+        self.style = Style(colour, links)
         self.width = width
         self.verbose = verbose
         self.quiet = quiet
@@ -79,9 +81,10 @@ class TextReport:
     def _finding(self, file: FileReport, finding: Finding, explained: set[tuple[str, str]]) -> Iterator[str]:
         paint = self.style.paint
         rule = f"{finding.rule}/{finding.case}" if self.verbose and finding.case else finding.rule
+        rule = self.style.link(paint(rule, "strong"), finding.url)
         when = f" {STRIKES[finding.strikes]}" if finding.impact == "crash" and finding.strikes in STRIKES else ""
         tags = ", ".join(tag for tag in (finding.code, finding.impact + when) if tag)
-        yield f"{paint(_where(file, finding), 'strong')}: {paint(finding.severity, finding.severity)}: {paint(rule, 'strong')} [{tags}]"
+        yield f"{paint(_where(file, finding), 'strong')}: {paint(finding.severity, finding.severity)}: {rule} [{tags}]"
         yield from wrap(finding.message, self.width, "  ", "  ")
         yield from excerpt(file, finding, self.options, self.style, self.width)
         for evidence in finding.evidence:

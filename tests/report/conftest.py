@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from lclint.core.errors import InputError
 from lclint.core.finding import Edit, FileReport, Finding, Fix, Place, Report, Suppressed, Undecided
 
 TEXT = """\
@@ -150,4 +151,55 @@ def full() -> Report:
             ),
         ],
         skipped={"ci/deploy.yaml": "not a Megatron config", "docs/x.yaml": "not a Megatron config", "empty.yaml": "empty"},
+    )
+
+
+# what a report must survive: marks, astral characters, Windows line ends, tabs, what would be markup or a command somewhere
+ODD_NAME = "conf/a b,c:d%20;[é]|`x`\n::error::\udcff.yaml"
+ODD_TEXT = "\ta: 'é𐐀' # x\r\nb: {k: '𐐀名', v: false}\r\n\tc: true\r\n"
+ODD_MESSAGE = "says <b>|`x`|</b> & *this* _that_ @someone #12 http://example.org 50%, ]]> [a](1) {0}\n::error::no\r\n##[error]\x1b[31m\udc80\ufffe𐐀 end"
+
+
+def odd_place(needle: str, line: int, **changes: object) -> Place:
+    column = ODD_TEXT.split("\n")[line - 1].index(needle) + 1
+    values = {"at": "b.v", "path": ODD_NAME, "line": line, "column": column, "end_line": line, "end_column": column + len(needle)}
+    return Place(**{**values, **changes})
+
+
+@pytest.fixture
+def odd() -> Report:
+    """A report with everything that can break an output: names, texts, places in no file, files that could not be read."""
+    at = ODD_TEXT.index("false")
+    safe = Fix(title="Say *yes*\nto `it`", applicability="safe", set={"b.v": True}, edits=[Edit(path=ODD_NAME, start=at, end=at + 5, text="true")])
+    two = Fix(
+        title="Two places",
+        applicability="unsafe",
+        set={"b.v": True, "a": "名𐐀"},
+        edits=[
+            Edit(path=ODD_NAME, start=at, end=at + 5, text="true"),
+            Edit(path=ODD_NAME, start=ODD_TEXT.index("'é"), end=ODD_TEXT.index(" #"), text="'名𐐀'"),
+            Edit(path=ODD_NAME, start=ODD_TEXT.index("true"), end=ODD_TEXT.index("true") + 4, text="no"),
+        ],
+    )
+    findings = [
+        _finding(message=ODD_MESSAGE, place=odd_place("false", 2), fixes=[safe, two], related=[odd_place("'é𐐀'", 1, at="a")]),
+        _finding(message=ODD_MESSAGE, place=odd_place("false", 2), severity="info", impact="advice"),
+        _finding(place=odd_place("'é𐐀'", 1, at="a", end_line=2, end_column=3), severity="warning", impact="slow", url="https://example.org/#x"),
+        _finding(place=Place(at="file", path=ODD_NAME)),
+    ]
+    elsewhere = [
+        _finding(place=Place(at="model.x", origin="set", value=3), message="is 3"),
+        _finding(place=Place(at="env.A,B", origin="env", value="1"), severity="warning"),
+        _finding(place=Place(at="model.y", origin="recipe"), severity="info"),
+        _finding(place=Place(at="model.z", origin="default", value=None), rule="other"),
+    ]
+    piped = _finding(place=odd_place("false", 2, path="<stdin>"), fixes=[safe])
+    return Report(
+        files=[
+            FileReport(path=ODD_NAME, kind="override", bridge_version="0.6", findings=findings, text=ODD_TEXT, mark="\ufeff"),
+            FileReport(path="<stdin>", kind="override", bridge_version="0.6", findings=[piped], text=ODD_TEXT),
+            FileReport(path="<command line>", kind="overrides", bridge_version="0.6", findings=elsewhere, recipe="llama"),
+            FileReport(path="clean.yaml", kind="override", bridge_version="0.6", text="a: 1\n"),
+        ],
+        errors=[InputError("is not\x07 UTF-8", "bad\nname.yaml", hint="a|b"), InputError("is empty", None)],
     )

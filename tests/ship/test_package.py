@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import lclint
-from lclint.cli.errors import ISSUES
+from lclint.core.project import ISSUES
 from lclint.engine import rulefile
 
 PACKAGE = Path(lclint.__path__[0])
