@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from lclint import __version__
 from lclint.core.errors import LclintError
-from lclint.core.finding import FileReport, Finding, Fix, Place, Report
+from lclint.core.finding import FileReport, Finding, Fix, Place, Report, Suppressed
 from lclint.core.options import Options
 from lclint.core.project import REPOSITORY
 from lclint.report.fingerprint import Fingerprints
@@ -28,7 +28,14 @@ def render(report: Report, options: Options) -> str:
     """The log, in ASCII: one run."""
     rules = Rules(options.rules)
     prints = Fingerprints()
-    results = [_result(_Artifact(file), finding, options, rules, prints) for file in report.files for finding in file.findings]
+    results: list[dict[str, Any]] = []
+    for file in report.files:
+        artifact = _Artifact(file)
+        found: list[tuple[Finding, list[dict[str, Any]]]] = [(finding, []) for finding in file.findings]
+        found += [(why.finding, [_suppression(file, why)]) for why in file.suppressions]
+        for finding, suppressions in found:
+            # the standard wants the list with every result or with none
+            results.append({**_result(artifact, finding, options, rules, prints), "suppressions": suppressions})
     driver = {"name": "lclint", "version": __version__, "semanticVersion": __version__, "informationUri": REPOSITORY, "rules": rules.used}
     invocation: dict[str, Any] = {"executionSuccessful": not report.errors}
     if report.errors:
@@ -78,6 +85,16 @@ def _result(artifact: _Artifact, finding: Finding, options: Options, rules: Rule
     if fixes:
         result["fixes"] = fixes
     return result
+
+
+def _suppression(file: FileReport, why: Suppressed) -> dict[str, Any]:
+    made: dict[str, Any] = {"kind": "external" if why.by == "baseline" else "inSource", "status": "accepted"}
+    if why.reason:
+        made["justification"] = one_line(why.reason)
+    path = spot(file, why.finding.place).path
+    if why.line is not None and path is not None:
+        made["location"] = {"physicalLocation": {"artifactLocation": _address(path), "region": {"startLine": why.line}}}
+    return made
 
 
 def _location(file: FileReport, place: Place) -> dict[str, Any]:

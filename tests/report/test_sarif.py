@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from lclint import api
-from lclint.core.finding import Report
+from lclint.core.finding import Report, Suppressed
 from lclint.core.options import Options
 from lclint.core.project import rule_page
 from lclint.report import sarif
@@ -62,7 +62,7 @@ def applied(text: str, fix: dict[str, Any]) -> str:
 def test_schema(which: str, request: pytest.FixtureRequest, validator: jsonschema.Draft4Validator) -> None:
     run = run_of(request.getfixturevalue(which), validator)
     assert run["columnKind"] == "unicodeCodePoints"
-    assert len(run["results"]) == (3 if which == "full" else 9)
+    assert len(run["results"]) == (4 if which == "full" else 9)
     assert run["invocations"][0]["executionSuccessful"] == (which == "full")
 
 
@@ -77,6 +77,16 @@ def test_regions_hold_what_the_finding_is_about(odd: Report, validator: jsonsche
     assert marked(text, results[0]["relatedLocations"][0]["physicalLocation"]["region"]) == "'é𐐀'"
     assert marked(text, results[2]["locations"][0]["physicalLocation"]["region"]) == "'é𐐀' # x\r\nb:"
     assert results[3]["locations"][0]["physicalLocation"]["region"] == {"startLine": 1}
+
+
+def test_what_is_silenced_is_there_as_suppressed(full: Report, validator: jsonschema.Draft4Validator) -> None:
+    full.files[0].suppressions.append(Suppressed(finding=full.files[0].findings[2], by="baseline"))
+    listed = [result["suppressions"] for result in run_of(full, validator)["results"]]
+    assert listed[:3] == [[], [], []]
+    (comment,), (baseline,) = listed[3:]
+    assert (comment["kind"], comment["justification"]) == ("inSource", "measured: faster")
+    assert comment["location"]["physicalLocation"]["region"] == {"startLine": 9}
+    assert baseline == {"kind": "external", "status": "accepted"}
 
 
 def test_fixes_are_the_edits(odd: Report, validator: jsonschema.Draft4Validator) -> None:
