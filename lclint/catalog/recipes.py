@@ -18,6 +18,8 @@ SUFFIX = "_config"
 TEMPLATE, CHANGED = "=", "~"
 SUGGESTIONS = 5
 COLUMNS = 7
+# What people call a model, where that is no part of its recipes' names.
+SHORT = {"dsv2": "deepseek_v2", "dsv3": "deepseek_v3", "dsv4": "deepseek_v4", "deepseekv3": "deepseek_v3"}
 
 _value = json.JSONDecoder().raw_decode
 _opened: dict[str, Recipes] = {}
@@ -92,6 +94,11 @@ class Recipes:
         """Full names, and the further names that lead to them."""
         content = json.loads(self.index.text)
         return list(content["recipes"]), list(content["aliases"])
+
+    def every(self) -> list[Recipe]:
+        """All entries of the index."""
+        content = json.loads(self.index.text)
+        return [Recipe(name, row, content["modules"], content["classes"]) for name, row in content["recipes"].items()]
 
     def about(self, full_name: str) -> Recipe:
         """The recipe's entry in the index."""
@@ -169,6 +176,17 @@ def names(release: str) -> list[str]:
     return full + further
 
 
+def every(release: str) -> list[Recipe]:
+    """What is known of every recipe of the release, by its full name. Raises UsageError for a release without recipes."""
+    return sorted(_open(release).every(), key=lambda recipe: recipe.name)
+
+
+def words(name: str) -> list[str]:
+    """The words of a name as recipes spell them: what people shorten is written out."""
+    spelled = "_".join(SHORT.get(part, part) for part in name.lower().replace("-", "_").removesuffix(SUFFIX).split("_"))
+    return [part for part in spelled.split("_") if part]
+
+
 def about(release: str, name: str) -> Recipe:
     """What is known of a recipe without its values. Raises UsageError for a name that no recipe has."""
     recipes = _open(release)
@@ -209,9 +227,9 @@ def _near(name: str, all_names: list[str]) -> list[str]:
     """Names that hold every part of ``name``, the shortest first; else those that it may be a slip of."""
     import difflib
 
-    wanted = name.lower().replace("-", "_").removesuffix(SUFFIX)
+    parts = words(name)
+    wanted = "_".join(parts)
     known = {each.removesuffix(SUFFIX) for each in all_names}
-    parts = [part for part in wanted.split("_") if part]
     holding = [each for each in known if parts and all(part in each for part in parts)]
     near = sorted(holding, key=lambda each: (not each.startswith(wanted), len(each), each))
     return near[:SUGGESTIONS] or difflib.get_close_matches(wanted, sorted(known), SUGGESTIONS, 0.75)

@@ -49,6 +49,7 @@ def _version(context: click.Context, option: click.Parameter, given: bool) -> No
         "resolve": "lclint.cli.resolve",
         "diagnose": "lclint.cli.diagnose",
         "memory": "lclint.cli.memory",
+        "recipes": "lclint.cli.recipes",
         "rules": "lclint.cli.rules",
     },
     invoke_without_command=True,
