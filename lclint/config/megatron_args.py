@@ -98,6 +98,8 @@ SAME = {
     "tp_comm_overlap": "model.tp_comm_overlap",
     "transformer_impl": "model.transformer_impl",
     "cuda_graph_impl": "model.cuda_graph_impl",
+    "cuda_graph_warmup_steps": "model.cuda_graph_warmup_steps",
+    "activation_offload_fraction": "model.activation_offload_fraction",
     "fp8_format": "model.fp8",
     "fp8_recipe": "model.fp8_recipe",
     "bf16": "model.bf16",
@@ -139,7 +141,14 @@ NEGATED = {
     "no_gradient_accumulation_fusion": "model.gradient_accumulation_fusion",
     "no_create_attention_mask_in_dataloader": "dataset.skip_getting_attention_mask_from_dataset",
 }
-LISTS = {"recompute_modules": "model.recompute_modules", "offload_modules": "model.offload_modules", "cp_comm_type": "model.cp_comm_type"}
+LISTS = {
+    "recompute_modules": "model.recompute_modules",
+    "offload_modules": "model.offload_modules",
+    "cp_comm_type": "model.cp_comm_type",
+    "cuda_graph_modules": "model.cuda_graph_modules",
+    # its old name
+    "cuda_graph_scope": "model.cuda_graph_modules",
+}
 PATTERNS = ("hybrid_layer_pattern", "hybrid_override_pattern")
 
 DEFAULTS: dict[str, Any] = {

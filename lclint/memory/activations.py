@@ -1,7 +1,8 @@
 """What the forward pass of one microbatch keeps for the backward, by module of a layer.
 
 Every entry is a tensor that autograd or Transformer Engine saves; T is the microbatch's tokens on the rank (``tokens``: in attention and MLP,
-``residual``: in the residual stream, which sequence parallelism splits over TP), h the hidden size; two bytes an element unless it is said.
+``residual``: in the residual stream, which sequence parallelism splits over TP), h the hidden size; an element has the model's two bytes (four
+in an FP32 run) unless it is said.
 Sources: the modules of Megatron Core 0.19.2 and Transformer Engine; the sizes were checked against the measured rows (a term that is left out
 shifts their median by 1 to 30 %).
 """
@@ -36,8 +37,11 @@ def unfused(m: Inputs) -> bool:
 def flash(m: Inputs) -> bool:
     """Whether the kernel is flash-attention's and not cuDNN's: asked for, on GPUs before Hopper, and on Blackwell in deterministic runs.
 
-    Found in the measured rows by the second copy of the output.
+    Found in the measured rows by the second copy of the output. Heads whose keys are wider than their values are not for flash-attention 2
+    (Transformer Engine, attention/dot_product_attention/utils.py).
     """
+    if m.mla and m.qk_head + m.rope_head != m.v_head:
+        return False
     if m.backend in ("flash", "fused"):
         return m.backend == "flash" and m.architecture > 0
     return 0 < m.architecture < 9 or (m.architecture >= 10 and m.deterministic)
@@ -49,7 +53,7 @@ def quantised(m: Inputs) -> float:
         return 0.5 + 1 / 16
     if m.fp8:
         return 1 + 1 / 32 if m.fp8_recipe == "mxfp8" else 1.0
-    return 2.0
+    return float(m.element)
 
 
 def _queries(m: Inputs) -> tuple[int, int]:
@@ -60,40 +64,40 @@ def _queries(m: Inputs) -> tuple[int, int]:
 def attention(m: Inputs) -> Bytes:
     """Self-attention without its norm."""
     t, out = m.tokens, {}
-    saved = quantised(m)
+    saved, wide = quantised(m), m.element
     if m.mla:
         heads = m.heads / m.tp
         per_head = m.qk_head + m.rope_head
         # the latents before their norms, and after them as inputs of the up projections
-        out["latent"] = m.residual * (2 * (m.q_rank + m.kv_rank + m.rope_head) + saved * (m.q_rank + m.kv_rank))
+        out["latent"] = m.residual * (wide * (m.q_rank + m.kv_rank + m.rope_head) + saved * (m.q_rank + m.kv_rank))
         # q and k in full; v is a view of the up projection where rope is not fused, and a tensor of its own where it is: of that only half was
         # found again, in the slope over the stages of a DeepSeek-V3 proxy and in the published saving of recomputing it (30.4 GB)
         kept = 2 * per_head + (m.v_head / 2 if m.fused_rope else m.qk_head + m.v_head)
-        out["up_projection"] = 2 * t * heads * (kept + (m.v_head if unfused(m) and not m.fused_rope else 0))
+        out["up_projection"] = wide * t * heads * (kept + (m.v_head if unfused(m) and not m.fused_rope else 0))
         width = m.v_head * m.heads
         if m.dsa:
             out["indexer"] = 2 * t * m.index_head * (m.index_heads + 1) + 4 * t * m.index_heads
     else:
         queries, keys = _queries(m)
-        out["qkv"] = 2 * t * (queries + 2 * keys) / m.tp
+        out["qkv"] = wide * t * (queries + 2 * keys) / m.tp
         if m.rope and not m.fused_rope:
-            out["rope"] = 2 * t * (queries + keys) / m.tp
+            out["rope"] = wide * t * (queries + keys) / m.tp
         if m.qk_norm:
-            out["qk_norm"] = 2 * t * (queries + keys) / m.tp
+            out["qk_norm"] = wide * t * (queries + keys) / m.tp
         if m.gate:
             # the gate, and the output before it
-            out["gate"] = 2 * 2 * t * queries / m.tp
+            out["gate"] = 2 * wide * t * queries / m.tp
         width = queries
     if unfused(m):
         scores = m.micro_batch * m.sequence * m.sequence * m.heads / m.tp / m.cp
-        # the softmax in two bytes, and with dropout its result (two) and mask (one)
-        out["scores"] = scores * (5 if m.attention_dropout else 2)
+        # the softmax, and with dropout its result and a mask of one byte
+        out["scores"] = scores * (2 * wide + 1 if m.attention_dropout else wide)
         out["attention_output"] = saved * t * width / m.tp
     else:
         # the kernel's output is the projection's input; log-sum-exp in FP32
-        own = 2 * t * width / m.tp
+        own = wide * t * width / m.tp
         out["attention_output"] = own + (saved * t * width / m.tp if saved < 2 else 0) + 4 * t * m.heads / m.tp
-        if flash(m) and saved == 2:
+        if flash(m) and saved >= 2:
             # its output has the batch first, the projection wants the sequence first: both are kept
             out["attention_output"] += own
     return out
@@ -109,7 +113,7 @@ def linear_attention(m: Inputs) -> Bytes:
     convolved = 2 * (2 * keys + values)
     repeated = 2 * m.linear_value_heads * m.linear_key
     kept = convolved + repeated + 3 * values + 64 * m.linear_value_heads
-    return {"linear": 2 * m.tokens * kept / m.tp + quantised(m) * m.tokens * values / m.tp}
+    return {"linear": m.element * m.tokens * kept / m.tp + quantised(m) * m.tokens * values / m.tp}
 
 
 def mamba(m: Inputs) -> Bytes:
@@ -120,12 +124,12 @@ def mamba(m: Inputs) -> Bytes:
     inner = m.mamba_heads * m.mamba_head
     projected = 2 * inner + 2 * m.mamba_groups * m.mamba_state + m.mamba_heads
     states = inner * m.mamba_state / m.mamba_chunk
-    return {"mamba": 2 * m.tokens * (projected + inner + states) / m.tp + quantised(m) * m.tokens * inner / m.tp}
+    return {"mamba": m.element * m.tokens * (projected + inner + states) / m.tp + quantised(m) * m.tokens * inner / m.tp}
 
 
 def mlp(m: Inputs, width: int, tokens: float) -> float:
     """Output of the first linear, and of the activation as input of the second; ``width`` is what one rank has."""
-    return tokens * width * (2 * (2 if m.gated else 1) + quantised(m))
+    return tokens * width * (m.element * (2 if m.gated else 1) + quantised(m))
 
 
 def routed_tokens(m: Inputs) -> float:
@@ -143,13 +147,13 @@ def experts(m: Inputs) -> Bytes:
         # logits, probabilities, routing map and the fused kernel's copy, all FP32-sized
         "router": 16.0 * n * m.experts,
         "expert_input": saved * routed * inner,
-        "expert_fc1": 2 * routed * width * (2 if m.gated else 1),
+        "expert_fc1": m.element * routed * width * (2 if m.gated else 1),
         "expert_act": saved * routed * width,
     }
     if not m.gated:
-        out["combine"] = 2 * routed * width
+        out["combine"] = m.element * routed * width
     if m.latent:
-        out["router"] += 2 * n * m.latent * 2
+        out["router"] += 2 * n * m.latent * m.element
     if m.shared_ffn:
         out["shared_expert"] = mlp(m, m.shared_ffn // m.tp, m.tokens)
     return out
@@ -159,18 +163,18 @@ def layer(m: Inputs, kind: Kind) -> Bytes:
     """Everything that one layer keeps without recompute or offload."""
     mixer, feed = kind
     h, n = m.hidden, m.residual
-    saved = quantised(m)
+    saved, wide = quantised(m), m.element
     out: Bytes = {}
     if mixer:
         # the residual and the norm's output, which is the projection's input
-        out["input_norm"] = n * h * (2 + saved)
+        out["input_norm"] = n * h * (wide + saved)
         if mixer == "full":
             out.update(attention(m))
         else:
             out.update(linear_attention(m) if mixer == "linear" else mamba(m))
     if feed:
         # the router needs the norm's output in full
-        out["mlp_norm"] = n * h * (2 + (2 if feed == "moe" else saved))
+        out["mlp_norm"] = n * h * (wide + (wide if feed == "moe" else saved))
         if feed == "moe":
             out.update(experts(m))
         else:
@@ -194,73 +198,19 @@ def _frozen(m: Inputs, out: Bytes, kind: Kind) -> None:
     peft/lora.py; published: 4.7 GB of Qwen3-8B at 8192 tokens over two ranks).
     """
     mixer, feed = kind
-    gathered = 2.0 * m.tokens * m.hidden if m.sp and not m.adapter_regather else 0.0
+    wide = float(m.element)
+    gathered = wide * m.tokens * m.hidden if m.sp and not m.adapter_regather else 0.0
     if mixer:
         first = _adapted(m, "linear_qkv", "linear_q_", "linear_kv_down", "in_proj")
-        out["input_norm"] = out["input_norm"] + gathered if first else 2.0 * m.residual * m.hidden
+        out["input_norm"] = out["input_norm"] + gathered if first else wide * m.residual * m.hidden
     if feed:
         if not _adapted(m, "linear_fc1"):
             out.pop("expert_input", None)
             if feed == "dense":
-                out["mlp_norm"] = 2.0 * m.residual * m.hidden
+                out["mlp_norm"] = wide * m.residual * m.hidden
         elif feed == "dense":
             out["mlp_norm"] += gathered
         if not _adapted(m, "linear_fc2"):
             out.pop("expert_act", None)
             if "mlp" in out:
                 out["mlp"] -= quantised(m) * m.tokens * (m.ffn // m.tp)
-
-
-def inputs_only(m: Inputs) -> float:
-    """What full recompute keeps of a layer: its input."""
-    return 2.0 * m.residual * m.hidden / (m.tp if m.saved_split and not m.sp else 1)
-
-
-def saved(m: Inputs, full: Bytes) -> Bytes:
-    """What selective recompute and fine-grained offload leave of a layer's tensors."""
-    out = dict(full)
-    modules = m.recompute_modules
-    if "core_attn" in modules:
-        out.pop("scores", None)
-    if "layernorm" in modules:
-        output = m.residual * m.hidden
-        for name in ("input_norm", "mlp_norm"):
-            if name in out:
-                out[name] = min(out[name], 2.0 * output)
-    if "mla_up_proj" in modules:
-        out.pop("up_projection", None)
-    if "mlp" in modules and "mlp" in out:
-        out["mlp"] = 0.0
-    if "moe_act" in modules:
-        out.pop("expert_act", None)
-    if "shared_experts" in modules:
-        out.pop("shared_expert", None)
-    if "moe" in modules:
-        for name in (*EXPERTS, "shared_expert"):
-            out.pop(name, None)
-    if "gdn_norm_out" in modules and "linear" in out:
-        out["linear"] -= quantised(m) * m.tokens * m.linear_value_heads * m.linear_value / m.tp
-    offloaded = m.offload_modules
-    if offloaded:
-        _offload(m, out, offloaded)
-    return out
-
-
-def _offload(m: Inputs, out: Bytes, modules: frozenset[str]) -> None:
-    """Rows of the listed modules go to the host once a layer is done."""
-    gone = {
-        "attn_norm": ("input_norm",),
-        "qkv_linear": ("latent",),
-        "core_attn": ("qkv", "rope", "up_projection", "scores"),
-        "attn_proj": ("attention_output",),
-        "expert_fc1": ("expert_input",),
-        # what the activation reads; what it writes is the second linear's and stays
-        "moe_act": ("expert_fc1",),
-        "fused_group_mlp": ("expert_input", "expert_fc1", "expert_act"),
-        "dense_mlp": ("mlp",),
-    }
-    for module in modules:
-        for name in gone.get(module, ()):
-            out.pop(name, None)
-    if "mlp_norm" in modules and "mlp_norm" in out:
-        out["mlp_norm"] = min(out["mlp_norm"], 2.0 * m.residual * m.hidden)

@@ -8,10 +8,13 @@ from lclint.memory.inputs import Inputs
 MIB = 2**20
 # fitted on two measured configs with TP userbuffers
 USERBUFFERS = 12
-# what the backward of one MoE layer holds, in two-byte tensors of the routed tokens: fitted on the four stages of a measured DeepSeek-V3 proxy
+# what the backward of one MoE layer holds, in tensors of the routed tokens: fitted on the four stages of a measured DeepSeek-V3 proxy
 # with DeepEP (7.5 GiB without and 7.9 with offload, beside the routed tensors of one microbatch more) and found again with alltoall in five
 # published runs of 14 DeepSeek-V3 layers
 ROUTED_TENSORS = 15
+# HybridEP permutes as it dispatches, from and to buffers of its own: there are no tokens as received beside those in the experts' order, nor their
+# gradients. Fitted on published runs of Nemotron-3 Nano and Super that compute their experts again
+ROUTED_TENSORS_FUSED = 7
 # static bytes beyond states and workspaces with a flex dispatcher: 511 to 513 MiB on each stage of the same proxy
 FLEX_RESIDENT = 512 * MIB
 
@@ -37,7 +40,7 @@ def persistent(m: Inputs) -> float:
     """Buffers that stay: the gathered sequence of the output layer, TP userbuffers, scores of attention without Transformer Engine."""
     total = 0.0
     if m.sp:
-        total += 2.0 * m.tokens * m.hidden
+        total += float(m.element) * m.tokens * m.hidden
     if m.dispatcher == "flex":
         total += FLEX_RESIDENT
     if m.tp_overlap:
@@ -52,7 +55,7 @@ def pipeline(m: Inputs, stage: int, virtual: int) -> float:
     if m.pp == 1:
         return 0.0
     chunks = virtual - (1 if stage == 0 else 0)
-    return 2.0 * chunks * 2 * m.residual * m.hidden
+    return 2.0 * chunks * m.element * m.residual * m.hidden
 
 
 def context_parallel(m: Inputs) -> float:
@@ -70,12 +73,12 @@ def context_parallel(m: Inputs) -> float:
 
 def backward_dense(m: Inputs, width: float) -> float:
     """Gradients while the MLP of the last layer goes backward: of its output, and of both sides of the activation."""
-    return 2.0 * m.residual * m.hidden + 2.0 * m.tokens * width * (2 if m.gated else 1)
+    return float(m.element) * (m.residual * m.hidden + m.tokens * width * (2 if m.gated else 1))
 
 
 def backward_experts(m: Inputs) -> float:
     """Gradients and copies of the routed tokens while the experts of the last layer go backward."""
-    return ROUTED_TENSORS * 2.0 * routed_tokens(m) * (m.latent or m.hidden)
+    return (ROUTED_TENSORS_FUSED if m.dispatcher_backend == "hybridep" else ROUTED_TENSORS) * float(m.element) * routed_tokens(m) * (m.latent or m.hidden)
 
 
 def late(m: Inputs) -> int:

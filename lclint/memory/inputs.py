@@ -6,10 +6,8 @@ and is named among the assumptions; without the few that nothing can stand in fo
 
 from __future__ import annotations
 
-from typing import Any
-
 from lclint.config.run import Run
-from lclint.core.states import NOT_APPLICABLE, UNKNOWN
+from lclint.memory.reader import Reader
 from lclint.memory.vocabulary import padded_vocabulary
 
 # what no model has more of: a number that is a slip must not fill the memory of the machine that reads it
@@ -18,62 +16,6 @@ MOST = 20_000
 SEVERAL_MODELS = "MegatronMIMOProvider"
 # transformers without a vocabulary
 DIFFUSION = ("WanModelProvider", "FluxProvider")
-
-
-class Reader:
-    """Reads fields of a run, keeping book of what was assumed and what is missing."""
-
-    __slots__ = ("run", "assumptions", "needs")
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.assumptions: list[str] = []
-        self.needs: list[str] = []
-
-    def raw(self, name: str) -> Any:
-        """The resolved value, or UNKNOWN or NOT_APPLICABLE."""
-        value = self.run.resolved.get(name, self)
-        return self.run.missing(name) if value is self else value
-
-    def value(self, name: str, default: Any) -> Any:
-        """The value, or what stands in for null, unknown and not applicable."""
-        value = self.raw(name)
-        if value is UNKNOWN:
-            self.assumptions.append(f"{name} is not known: {_shown(default)} assumed")
-            return default
-        return default if value is None or value is NOT_APPLICABLE else value
-
-    def number(self, name: str, default: int) -> int:
-        value = self.value(name, default)
-        return value if value.__class__ is int and value > 0 else default
-
-    def flag(self, name: str, default: bool = False) -> bool:
-        return bool(self.value(name, default))
-
-    def text(self, name: str, default: str) -> str:
-        value = self.value(name, default)
-        return value if value.__class__ is str else default
-
-    def names(self, name: str) -> tuple[str, ...]:
-        value = self.value(name, ())
-        return tuple(str(item) for item in value) if value.__class__ is list else (value,) if value.__class__ is str else ()
-
-    def essential(self, name: str, stand_in: int = 1) -> int:
-        """A positive integer without which there is no estimate."""
-        value = self.raw(name)
-        if value.__class__ is int and value > 0:
-            return int(value)
-        self.needs.append(name)
-        return stand_in
-
-    def environment(self, name: str) -> str:
-        """An environment variable, empty where it is not set or not known."""
-        value = self.run.missing(f"env.{name}")
-        return value if value.__class__ is str else ""
-
-
-def _shown(value: Any) -> str:
-    return {True: "true", False: "false", None: "null"}.get(value, str(value)) if value.__class__ in (bool, type(None)) else str(value) or "none"
 
 
 class Inputs:
@@ -233,6 +175,8 @@ class Inputs:
     def _precision(self, r: Reader) -> None:
         half = {"bf16": r.flag("model.bf16"), "fp16": r.flag("model.fp16")}
         self.half = next((name for name, on in half.items() if on), "")
+        # bytes of an element of the residual stream and of everything that is not quantised
+        self.element = 2 if self.half else 4
         self.fp8 = bool(r.value("model.fp8", None))
         self.fp4 = bool(r.value("model.fp4", None))
         self.fp8_recipe = r.text("model.fp8_recipe", "tensorwise") if self.fp8 else ""
@@ -255,14 +199,16 @@ class Inputs:
         self.decoupled = self.precision_aware and (self.main_width != 4 or recipe in (None, "delayed") or r.flag("optimizer.optimizer_cpu_offload"))
         self.remainders = r.flag("optimizer.store_param_remainders", True)
         self.offloaded = 0.0
-        if r.flag("optimizer.optimizer_cpu_offload"):
-            fraction = r.value("optimizer.optimizer_offload_fraction", 1.0)
-            self.offloaded = float(fraction) if fraction.__class__ in (int, float) and 0 <= fraction <= 1 else 1.0
+        self.host_optimizer = r.flag("optimizer.optimizer_cpu_offload")
+        if self.host_optimizer:
+            self.offloaded = r.factor("optimizer.optimizer_offload_fraction", 1.0)
         self.fsdp = ""
         if r.flag("ddp.use_megatron_fsdp") or r.flag("dist.use_megatron_fsdp") or r.flag("ddp.use_custom_fsdp"):
             self.fsdp = r.text("ddp.data_parallel_sharding_strategy", "no_shard")
         elif r.flag("dist.use_torch_fsdp2"):
             self.fsdp = "torch"
+        given = r.value("ddp.megatron_fsdp_main_grads_dtype", None) if self.fsdp else None
+        self.fsdp_gradients = 0 if given is None else _width(str(given).rpartition(".")[2])
         self.outer_sharding = r.text("ddp.outer_dp_sharding_strategy", "no_shard")
         target = r.raw("peft._target_")
         self.adapter = target.rpartition(".")[2] if target.__class__ is str else ""
@@ -280,10 +226,15 @@ class Inputs:
         self.recompute_layers = r.number("model.recompute_num_layers", 1) if self.recompute == "full" else 0
         self.saved_split = r.flag("model.distribute_saved_activations")
         self.offload_modules = frozenset(r.names("model.offload_modules")) if r.flag("model.fine_grained_activation_offloading") else frozenset()
+        self.offload_fraction = r.factor("model.activation_offload_fraction", 1.0) if self.offload_modules else 1.0
         self.offload_layers = 0
         if r.flag("model.cpu_offloading"):
             self.offload_layers = r.number("model.cpu_offloading_num_layers", 0)
         self.graphs = r.text("model.cuda_graph_impl", "none")
+        self.graph_modules = frozenset(r.names("model.cuda_graph_modules") or r.names("model.cuda_graph_scope")) if self.graphs != "none" else frozenset()
+        # steps without graphs before they are captured
+        steps = r.value("model.cuda_graph_warmup_steps", 3) if self.graphs != "none" else 3
+        self.graph_warmup = steps if steps.__class__ is int else 3
         self.tp_overlap = self.tp > 1 and r.flag("model.tp_comm_overlap")
         self.expandable = "expandable_segments:True" in r.environment("PYTORCH_CUDA_ALLOC_CONF")
 
@@ -297,4 +248,4 @@ class Inputs:
 
 def _width(dtype: str) -> int:
     """Bytes of one element of an optimizer dtype."""
-    return {"fp32": 4, "bf16": 2, "fp16": 2}.get(dtype, 1 if dtype.startswith(("fp8", "uint8")) else 4)
+    return {"fp32": 4, "float32": 4, "bf16": 2, "bfloat16": 2, "fp16": 2, "float16": 2}.get(dtype, 1 if dtype.startswith(("fp8", "uint8")) else 4)

@@ -14,10 +14,11 @@ class Weights:
     """Elements on one rank. ``dense`` are sharded over DP x CP by the distributed optimizer, ``expert`` over the expert data parallel ranks.
 
     ``linear`` are those among each that FP8 and FP4 store quantised, ``matrix`` those that Muon takes (no embeddings, no vectors).
-    ``frozen`` says that a fine-tuning adapter is all that is trained; ``adapters`` are then its own elements.
+    ``adapters`` are the elements of a fine-tuning adapter: where there is one it is all that is trained. ``frozen`` are elements beside all
+    these that are never trained.
     """
 
-    __slots__ = ("dense", "expert", "dense_linear", "expert_linear", "embedding", "vectors", "adapters")
+    __slots__ = ("dense", "expert", "dense_linear", "expert_linear", "embedding", "vectors", "adapters", "frozen")
 
     def __init__(self) -> None:
         self.dense = 0
@@ -27,6 +28,7 @@ class Weights:
         self.embedding = 0
         self.vectors = 0
         self.adapters = 0
+        self.frozen = 0
 
     def add(self, other: Weights, times: int = 1) -> None:
         for name in self.__slots__:

@@ -17,6 +17,7 @@ COMPONENTS = (
     "experts",
     "state_space",
     "mtp",
+    "vision",
     "logits",
     "backward",
     "buffers",
@@ -30,11 +31,11 @@ class Stage(Record):
 
     ``static_bytes`` stay allocated after a step, ``peak_bytes`` is the largest amount of any instant of a step and the sum of
     ``components``; ``low_bytes`` and ``high_bytes`` bound the peak. ``first_step_peak_bytes`` is the peak of the first step, before
-    the optimizer has its moments: what a log of one iteration shows. ``instant`` says when the peak is reached: forward_loss, backward or
-    optimizer_step.
+    the optimizer has its moments: what a log of one iteration shows. ``instant`` says when the peak is reached: forward_loss, backward,
+    optimizer_step or graph_capture. ``pool_bytes`` lie in the pool of CUDA graphs, beside what is counted as allocated.
     """
 
-    __slots__ = ("stage", "static_bytes", "peak_bytes", "low_bytes", "high_bytes", "components", "first_step_peak_bytes", "instant", "layers")
+    __slots__ = ("stage", "static_bytes", "peak_bytes", "low_bytes", "high_bytes", "components", "first_step_peak_bytes", "instant", "pool_bytes", "layers")
     stage: int
     static_bytes: int
     peak_bytes: int
@@ -43,18 +44,19 @@ class Stage(Record):
     components: dict[str, int]
     first_step_peak_bytes: int
     instant: str
+    pool_bytes: int
     layers: int
 
 
 class Estimate(Record):
-    """The estimate of a run. Without what it needs there are no stages, the verdict is unknown and ``needs`` says what is missing.
+    """The estimate of a run. Without what it needs there are no stages, the verdict is unknown, ``needs`` says what is missing and ``wrong`` what cannot be.
 
     ``capacity_bytes`` is the GPU's memory as PyTorch reports it, ``outside_bytes`` what lies beside PyTorch's allocator (context, NCCL,
     dispatcher buffers) and ``fragmentation`` the share of the peak that the allocator reserves on top of it. ``assumptions`` are values
     that the config does not say, ``not_modelled`` what the figures leave out.
     """
 
-    __slots__ = ("gpu", "capacity_bytes", "verdict", "stages", "assumptions", "not_modelled", "needs", "outside_bytes", "fragmentation", "parameters")
+    __slots__ = ("gpu", "capacity_bytes", "verdict", "stages", "assumptions", "not_modelled", "needs", "wrong", "outside_bytes", "fragmentation", "parameters")
     gpu: str | None
     capacity_bytes: int | None
     verdict: str
@@ -62,18 +64,19 @@ class Estimate(Record):
     assumptions: list[str]
     not_modelled: list[str]
     needs: list[str]
+    wrong: list[str]
     outside_bytes: int
     fragmentation: float
     parameters: int
-    defaults: dict[str, Any] = {"assumptions": [], "not_modelled": [], "needs": [], "outside_bytes": 0, "fragmentation": 0.0, "parameters": 0}
+    defaults: dict[str, Any] = {"assumptions": [], "not_modelled": [], "needs": [], "wrong": [], "outside_bytes": 0, "fragmentation": 0.0, "parameters": 0}
 
     @property
     def worst(self) -> Stage | None:
-        """The stage with the largest peak."""
-        return max(self.stages, key=lambda stage: stage.peak_bytes) if self.stages else None
+        """The stage that takes most."""
+        return max(self.stages, key=lambda stage: stage.peak_bytes + stage.pool_bytes) if self.stages else None
 
     @property
     def required_bytes(self) -> int | None:
         """What the worst stage takes of the GPU, all counted."""
         worst = self.worst
-        return None if worst is None else int(worst.peak_bytes * (1 + self.fragmentation)) + self.outside_bytes
+        return None if worst is None else int((worst.peak_bytes + worst.pool_bytes) * (1 + self.fragmentation)) + self.outside_bytes

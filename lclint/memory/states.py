@@ -13,7 +13,7 @@ from lclint.memory.parameters import Weights
 # one scale byte for each 32 elements (MXFP8), for each 16 at half a byte an element (NVFP4)
 MXFP8 = 1 + 1 / 32
 NVFP4 = 0.5 + 1 / 16
-# all-gathered at a time by Megatron FSDP: this layer and the next, in weights; one layer of gradients
+# all-gathered at a time by Megatron FSDP: this layer and the next, in weights; one layer of gradients (mcore_fsdp_adapter.py: a unit is a layer)
 FSDP_WEIGHT_LAYERS = 2
 FSDP_GRADIENT_LAYERS = 1
 
@@ -58,8 +58,8 @@ def weight_bytes(m: Inputs) -> tuple[float, float]:
         if m.fp8_recipe == "mxfp8":
             copies = 2 * MXFP8
             return (copies + (0 if m.reuse_gradients else plain)) if m.fp8_params else plain + copies, plain
-        # Hopper's GEMMs need the transpose as well
-        copies = 2.0 if both_ways or m.architecture == 0 else 1.0
+        # Hopper's GEMMs need the transpose as well; FSDP drops it (megatron_fsdp.py, release_params_fp8_transpose_cache)
+        copies = 2.0 if (both_ways or m.architecture == 0) and not (m.fsdp and m.fp8_params) else 1.0
         return copies if m.fp8_params else plain + copies, plain
     return plain, plain
 
@@ -70,8 +70,14 @@ def per_parameter(m: Inputs) -> tuple[float, float, float]:
     The precision-aware optimizer works on the model's weights themselves only without a recipe of FP8 (optimizer_config.py:403, 0.19.2);
     Bridge's bf16 presets name the tensorwise one, so that its main weights are FP32 tensors of their own.
     """
+    if m.fsdp and m.fsdp != "torch":
+        # its main weights are tensors of their own, whatever the model's dtype (megatron_fsdp_main_params_dtype)
+        return 4.0, float(sum(m.moments)) if m.precision_aware else 8.0, 0.0
     if not m.half:
         return 0.0, float(sum(m.moments)) if m.precision_aware else 8.0, 0.0
+    if m.decoupled and m.host_optimizer:
+        # the part that stays on the GPU has FP32 copies and FP32 moments, whatever the dtypes (HybridDeviceOptimizer, param_update_in_fp32)
+        return 4.0, 8.0, 0.0
     if m.decoupled:
         # the upper half of an FP32 main weight is the bf16 weight itself; FusedAdam stores the other half
         main = 2 if m.remainders and m.half == "bf16" else m.main_width
@@ -79,16 +85,23 @@ def per_parameter(m: Inputs) -> tuple[float, float, float]:
     return 4.0, float(sum(m.moments)) if m.precision_aware else 8.0, 4.0 if m.gradients == 2 else 0.0
 
 
+def gradient_bytes(m: Inputs) -> int:
+    """Bytes of one element of the gradient buffer; Megatron FSDP's has the weights' dtype unless it is told (megatron_fsdp_main_grads_dtype)."""
+    if m.fsdp and m.fsdp != "torch":
+        return m.fsdp_gradients or m.element
+    return m.gradients
+
+
 def states(m: Inputs, w: Weights) -> States:
     """The states of a stage's weights."""
     s = States()
     linear, plain = weight_bytes(m)
-    s.weights = plain * (w.total - w.dense_linear - w.expert_linear) + linear * (w.dense_linear + w.expert_linear)
+    s.weights = plain * (w.frozen + w.total - w.dense_linear - w.expert_linear) + linear * (w.dense_linear + w.expert_linear)
     if m.adapter:
         return _adapters(m, w, s)
     dense, expert = shards(m)
     main, moments, copy = per_parameter(m)
-    s.gradients = float(m.gradients) * w.total
+    s.gradients = float(gradient_bytes(m)) * w.total
     if m.muon:
         _muon(m, w, s, main, copy)
     else:
@@ -142,16 +155,15 @@ def _fully_sharded(m: Inputs, w: Weights, s: States, dense: int, expert: int) ->
         s.weights *= share
     if m.fsdp in ("optim_grads_params", "optim_grads", "torch"):
         s.gradients *= share
-    if m.fsdp in ("optim_grads_params", "optim_grads", "optim") and m.half:
-        # FSDP keeps its FP32 main weights whatever the optimizer's dtype is
-        s.step = 0.0
+    if m.fsdp in ("optim_grads_params", "torch"):
+        # what is no layer stays whole between the steps: the tables at both ends (megatron_fsdp.py, preserve_non_fsdp_units)
+        s.weights += m.element * (w.embedding - w.embedding / dense)
 
 
-def gathered(m: Inputs, layer_weights: int, embedding: int) -> tuple[float, float]:
+def gathered(m: Inputs, layer_weights: int) -> tuple[float, float]:
     """Whole weights that FSDP holds while it works on a layer (double-buffered), and whole gradients in the backward."""
     if m.fsdp not in ("optim_grads_params", "torch"):
         return 0.0, 0.0
-    linear, _ = weight_bytes(m)
-    width = linear if m.fp8_params or m.fp4_params else 2.0 if m.half else 4.0
-    weights = max(layer_weights * FSDP_WEIGHT_LAYERS * width, embedding * width)
-    return weights, float(FSDP_GRADIENT_LAYERS * m.gradients * layer_weights)
+    linear, plain = weight_bytes(m)
+    width = linear if m.fp8_params or m.fp4_params else plain
+    return layer_weights * FSDP_WEIGHT_LAYERS * width, float(FSDP_GRADIENT_LAYERS * gradient_bytes(m) * layer_weights)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lclint.memory.inputs import Reader
+    from lclint.memory.reader import Reader
 
 # Model families whose configs leave the vocabulary to the tokenizer: its size as in the model's own config.json on Hugging Face.
 BY_TOKENIZER = (("nvidia/NVIDIA-Nemotron", 131072), ("nvidia/Nemotron-H", 131072))

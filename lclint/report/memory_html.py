@@ -21,6 +21,7 @@ COLOURS = {
     "experts": "#8d5a97",
     "state_space": "#5f9e6e",
     "mtp": "#b8d8ba",
+    "vision": "#6a994e",
     "logits": "#edae49",
     "backward": "#9a8c98",
     "buffers": "#6c757d",

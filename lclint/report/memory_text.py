@@ -20,6 +20,7 @@ LETTERS = {
     "experts": ("e", "router and experts"),
     "state_space": ("s", "Mamba and linear attention"),
     "mtp": ("t", "multi-token prediction"),
+    "vision": ("v", "vision encoder"),
     "logits": ("l", "logits and cross entropy"),
     "backward": ("b", "backward of one layer, recompute"),
     "buffers": ("u", "buffers"),

@@ -48,10 +48,30 @@ def test_what_a_partial_file_does_not_say_is_named_among_the_assumptions() -> No
 
 def test_graphs_and_offload_are_named_as_not_modelled(small: Callable[..., Run]) -> None:
     found = estimate(small(8, cuda_graph_impl="transformer_engine", fine_grained_activation_offloading=True, offload_modules="[attn_proj]"))
-    assert [text.split(":")[0] for text in found.not_modelled] == ["CUDA graph pools", "fine-grained offload"]
-    plain, graphed = (estimate(small(8, cuda_graph_impl=impl)).stages[0] for impl in (None, "transformer_engine"))
+    assert [text.split(":")[0] for text in found.not_modelled] == ["CUDA graphs", "fine-grained offload"]
+    plain, graphed = (estimate(small(8, cuda_graph_impl=impl)).stages[0] for impl in (None, "local"))
     assert graphed.high_bytes - plain.high_bytes == 3 * 2**30
     assert graphed.peak_bytes == plain.peak_bytes
+
+
+def test_a_name_that_says_another_size_is_pointed_at(small: Callable[..., Run]) -> None:
+    run = small(8)
+    assert not any("as its name says" in text for text in estimate(run).not_modelled)
+    run.resolved["model.hf_model_id"] = "someone/Some-26B-A4B-it"
+    assert any(text.startswith("someone/Some-26B-A4B-it as its name says: this config describes a model of 0.3 B") for text in estimate(run).not_modelled)
+
+
+def test_what_cannot_be_is_not_called_missing() -> None:
+    model = {"num_layers": -4, "hidden_size": 512, "num_attention_heads": "many", "seq_length": 1024, "vocab_size": 32000}
+    degrees = {f"{name}_parallel_size": 1 for name in ("tensor_model", "pipeline_model", "context")}
+    found = lclint.estimate_memory({"model": {**model, **degrees}, "train": {"micro_batch_size": 0, "global_batch_size": 8}}, gpu="h100", gpus=8)
+    assert found.stages == []
+    assert found.needs == []
+    assert found.wrong == [
+        "train.micro_batch_size is 0, not a positive whole number",
+        "model.num_layers is -4, not a positive whole number",
+        "model.num_attention_heads is many, not a positive whole number",
+    ]
 
 
 def test_deterministic_runs_may_take_unfused_attention(small: Callable[..., Run]) -> None:

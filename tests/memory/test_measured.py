@@ -1,7 +1,7 @@
 """The estimate against measured runs.
 
 ``measured.json`` holds runs of Megatron-LM's public functional tests: bytes that PyTorch's allocator counted on the last pipeline stage after a
-step, and at most. The stages below are of published logs.
+step, and at most; ``within`` is how near the estimate comes where it is not 2.5 and 4 %. The stages below are of published logs.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ MIB = 2**20
 def test_last_stage_of_a_measured_run(row: dict[str, Any]) -> None:
     data = {"ENV_VARS": row["environment"], "MODEL_ARGS": {f"--{name}": value for name, value in row["arguments"].items()}}
     last = estimate(build.from_mapping(data, Options(gpu=row["gpu"], gpus=row["gpus"]))).stages[-1]
-    assert last.static_bytes == pytest.approx(row["static_bytes"], rel=0.025)
-    assert last.peak_bytes == pytest.approx(row["peak_bytes"], rel=0.04)
+    static, peak = row.get("within", (0.025, 0.04))
+    assert last.static_bytes == pytest.approx(row["static_bytes"], rel=static)
+    assert last.peak_bytes == pytest.approx(row["peak_bytes"], rel=peak)
 
 
 LLAMA2_7B = {
@@ -95,4 +96,4 @@ def test_every_stage_of_a_deepseek_v3_proxy(small: Callable[..., Run], changes: 
     found = estimate(small(64, **DEEPSEEK_PROXY, **changes)).stages
     for stage, resting, peak in zip(found, static, peaks, strict=True):
         assert stage.static_bytes / MIB == pytest.approx(resting, rel=0.01)
-        assert stage.peak_bytes / MIB == pytest.approx(peak, rel=0.10)
+        assert stage.peak_bytes / MIB == pytest.approx(peak, rel=0.06)

@@ -42,8 +42,10 @@ def per_parameter(run: Run, w: Weights | None = None) -> float:
         ({"optimizer_cpu_offload": True, "optimizer_offload_fraction": 0.5}, 6 + 8 / 8),
         ({"fp8_format": "hybrid", "fp8_recipe": "tensorwise", "fp8_param_gather": True}, 6 + 12 / 8),
         ({"fp8_format": "hybrid", "fp8_recipe": "tensorwise"}, 8 + 12 / 8),
-        ({"use_megatron_fsdp": True, "data_parallel_sharding_strategy": "optim_grads_params"}, 18 / 8),
-        ({"use_megatron_fsdp": True, "data_parallel_sharding_strategy": "optim_grads"}, 2 + 16 / 8),
+        ({"use_megatron_fsdp": True, "data_parallel_sharding_strategy": "optim_grads_params"}, 16 / 8),
+        ({"use_megatron_fsdp": True, "data_parallel_sharding_strategy": "optim_grads"}, 2 + 14 / 8),
+        # weights, main weights, gradients and moments, all FP32
+        ({"bf16": None, "use_megatron_fsdp": True, "data_parallel_sharding_strategy": "optim_grads_params"}, 20 / 8),
     ],
 )
 def test_bytes_of_a_dense_parameter(small: Callable[..., Run], changes: dict[str, Any], expected: float) -> None:
