@@ -51,6 +51,7 @@ def _version(context: click.Context, option: click.Parameter, given: bool) -> No
         "memory": "lclint.cli.memory",
         "recipes": "lclint.cli.recipes",
         "rules": "lclint.cli.rules",
+        "server": "lclint.cli.server",
     },
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},

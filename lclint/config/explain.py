@@ -101,6 +101,13 @@ def explain(run: Run, base: str | None = None) -> Resolved:
     )
 
 
+def explain_field(run: Run, name: str) -> Value:
+    """The account of one field, which need not be in the config."""
+    if name in run.resolved:
+        return _value(run, name, [change.why for change in run.changes if change.name == name], None)
+    return Value(field=name, value=run.missing(name), place=Place(at=name, origin="default"))
+
+
 def _is_leaf(run: Run, name: str) -> bool:
     """Whether the name is a value of its own, not a section or the name of a class."""
     if name.endswith("_target_"):
@@ -136,7 +143,7 @@ def named(run: Run, resolved: Resolved, names: list[str]) -> list[Value]:
         if not below:
             if not _exists(run, name):
                 raise UsageError(f"no such field: {name}", hint=_hint(run, name))
-            below = [Value(field=name, value=run.missing(name), place=Place(at=name, origin="default"))]
+            below = [explain_field(run, name)]
         found.update((value.field, value) for value in below)
     return list(found.values())
 

@@ -100,6 +100,7 @@ def check(run: Run) -> dict[str, list[Record]]:
         if name not in sections:
             _unknown_section(run, name, list(sections), found)
     open_sections: dict[str, Section | None] = {}
+    below: dict[str, dict[str, Field] | None] = {}
     for name in by_user:
         section_name, _, rest = name.partition(".")
         if not rest or section_name not in sections:
@@ -112,10 +113,12 @@ def check(run: Run) -> dict[str, list[Record]]:
         if name.endswith("._target_"):
             _class(run, section, section_name, name, found)
             continue
-        fields = _fields(run, section, name.rpartition(".")[0])
+        parent, _, key = name.rpartition(".")
+        if parent not in below:
+            below[parent] = fields_below(run, section, parent)
+        fields = below[parent]
         if fields is None:
             continue
-        key = name.rpartition(".")[2]
         field = fields.get(key)
         if field is None:
             _unknown_key(run, section_name, name, key, fields, found)
@@ -139,7 +142,7 @@ def _section(run: Run, name: str) -> Section | None:
     return section if section.classes else None
 
 
-def _fields(run: Run, section: Section, parent: str) -> dict[str, Field] | None:
+def fields_below(run: Run, section: Section, parent: str) -> dict[str, Field] | None:
     """The fields that may stand below ``parent``, None where anything may."""
     target = run.written.get(f"{parent}._target_")
     below = "." in parent
@@ -152,7 +155,7 @@ def _fields(run: Run, section: Section, parent: str) -> dict[str, Field] | None:
         return fields
     if not below:
         return section.fields()
-    fields = _fields(run, section, parent.rpartition(".")[0])
+    fields = fields_below(run, section, parent.rpartition(".")[0])
     field = fields.get(parent.rpartition(".")[2]) if fields is not None else None
     if field is None or not field.nested or "dict" in field.kinds:
         return None
@@ -165,7 +168,7 @@ def _class(run: Run, section: Section, section_name: str, name: str, found: dict
     if target.__class__ is not str or not target.startswith("megatron.") or target in section.classes or target in section.nested:
         return
     parent = name.rpartition(".")[0]
-    if parent != section_name and parent.rpartition(".")[2] not in (_fields(run, section, parent.rpartition(".")[0]) or {}):
+    if parent != section_name and parent.rpartition(".")[2] not in (fields_below(run, section, parent.rpartition(".")[0]) or {}):
         # what stands there has no place in this release anyway
         return
     from lclint.config import elsewhere

@@ -6,16 +6,17 @@ from __future__ import annotations
 class LclintError(Exception):
     """Something that stops lclint: what it is, where, and what to do about it.
 
-    ``path`` and ``line`` (1-based) say where; ``hint`` says what to do. ``str()`` gives what is shown: one line, but for messages that
+    ``path``, ``line`` and ``column`` (1-based) say where; ``hint`` says what to do. ``str()`` gives what is shown: one line, but for messages that
     have more themselves.
     """
 
-    def __init__(self, message: str, path: str | None = None, line: int | None = None, hint: str | None = None) -> None:
+    def __init__(self, message: str, path: str | None = None, line: int | None = None, hint: str | None = None, column: int | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.path = path
         self.line = line
         self.hint = hint
+        self.column = column
 
     def __str__(self) -> str:
         # a line break in a file's name would make two messages of one

@@ -64,7 +64,10 @@ def change(document: Document, operations: list[Operation]) -> list[Edit]:
         return []
     if near_comments:
         keeping.check(document, current)
-    return _edits(pieces, document.text)
+    made = _edits(pieces, document.text)
+    if apply(document.text, made) != current.text:
+        raise EditRefused("its parts do not add up")
+    return made
 
 
 def apply(text: str, edits: list[Edit]) -> str:

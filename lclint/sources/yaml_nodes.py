@@ -316,13 +316,13 @@ def _explain(error: yaml.YAMLError, text: str, path: str) -> InputError:
     context = str(getattr(error, "context", "") or "")
     if "quoted scalar" in context and context_mark is not None and "escape" not in problem:
         mark = context_mark
-    line = _line(mark)
+    line, column = _line(mark), int(mark.column) + 1
     character = text[mark.index : mark.index + 1]
     if character == "\t" or "tab character" in problem:
-        return InputError("not valid YAML: a tab is used as indentation", path, line, "indent with spaces")
+        return InputError("not valid YAML: a tab is used as indentation", path, line, "indent with spaces", column)
     if "cannot start any token" in problem:
-        return InputError(f"not valid YAML: a value cannot start with {character!r}", path, line, "quote the value")
+        return InputError(f"not valid YAML: a value cannot start with {character!r}", path, line, "quote the value", column)
     for needle, reason, hint in _REASONS:
         if needle in problem or needle in context:
-            return InputError(f"not valid YAML: {reason}", path, line, hint)
-    return InputError(f"not valid YAML: {problem or context}", path, line, "correct the line")
+            return InputError(f"not valid YAML: {reason}", path, line, hint, column)
+    return InputError(f"not valid YAML: {problem or context}", path, line, "correct the line", column)

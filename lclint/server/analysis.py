@@ -1,0 +1,119 @@
+"""What one version of an open file is: read, put together and checked, each step when it is first asked for."""
+
+from __future__ import annotations
+
+from lclint import api
+from lclint.checking import Checked
+from lclint.config import build
+from lclint.config.identify import could_be_config
+from lclint.config.run import Run
+from lclint.core.errors import LclintError
+from lclint.core.options import Options
+from lclint.engine.evaluate import Hit
+from lclint.engine.rules import RuleSet
+from lclint.server.positions import Text
+from lclint.sources import document as documents
+from lclint.sources import files
+from lclint.sources.document import Document
+
+
+class Shared:
+    """What the checks of all open files have in common; rules and bases are read once, and again after ``forget``."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._rules: dict[str, RuleSet] = {}
+        self._bases: dict[str, Document] = {}
+
+    def forget(self) -> None:
+        """Read everything anew that stands in other files: one of them was saved."""
+        self._rules.clear()
+        self._bases.clear()
+
+    def rules(self, options: Options) -> RuleSet:
+        """The rules that the options select. Raises RuleError and UsageError."""
+        key = repr((options.rules, options.select, options.ignore, options.extend_select))
+        if key not in self._rules:
+            self._rules[key] = api.load_rules(options)
+        return self._rules[key]
+
+    def base(self, options: Options) -> Document | None:
+        """The config below the file. Raises InputError."""
+        path = options.base
+        if path is None:
+            return None
+        if path not in self._bases:
+            self._bases[path] = documents.load(files.read(path), path)
+        return self._bases[path]
+
+
+class Analysis:
+    """One version of one file.
+
+    ``known`` says that an earlier version was a config: what it is cannot be told while it does not parse. ``error`` is why the text
+    cannot be read or checked; a text that is no config of Megatron Bridge has neither a run nor an error.
+    """
+
+    def __init__(self, path: str, text: Text, version: int | None, shared: Shared, known: bool = False) -> None:
+        self.path = path
+        self.text = text
+        self.version = version
+        self.shared = shared
+        self.options = shared.options
+        self.document: Document | None = None
+        self.error: LclintError | None = None
+        self._known = known
+        self._run: Run | None = None
+        self._put_together = False
+        self._checked: Checked | None = None
+        self._fixed: set[int] = set()
+        try:
+            self.document = documents.from_text(text.content, path, None, bool(text.mark))
+        except LclintError as error:
+            if known or could_be_config(text.content.encode()):
+                self.error = error
+
+    @property
+    def run(self) -> Run | None:
+        """The run that the text makes, None where it makes none."""
+        if not self._put_together:
+            self._put_together = True
+            if self.document is not None:
+                try:
+                    self._run = build.from_document(self.document, self.options, self.shared.base(self.options))[0]
+                except LclintError as error:
+                    if self.is_config:
+                        self.error = error
+        return self._run
+
+    @property
+    def checked(self) -> Checked | None:
+        """The run's findings, None where there is no run to check."""
+        if self._checked is None and self.run is not None:
+            try:
+                self._checked = Checked(self.run, self.shared.rules(self.options))
+            except LclintError as error:
+                self.error = error
+        return self._checked
+
+    def add_fixes(self, hit: Hit) -> None:
+        """Give a finding its fixes, once."""
+        if self.checked is not None and id(hit) not in self._fixed:
+            self._fixed.add(id(hit))
+            self.checked.add_fixes([hit])
+
+    @property
+    def is_config(self) -> bool:
+        """Whether this is a Megatron Bridge config, as far as its text tells."""
+        if self._run is not None:
+            return True
+        return self._known or could_be_config(self.text.content.encode())
+
+    def again(self, text: str) -> Checked:
+        """Another text of the same file, as a fix or a comment makes it, checked. Raises InputError where it is no YAML."""
+        assert self.document is not None
+        assert self.run is not None
+        document = documents.from_text(text, self.path, self.document.loader, bool(self.text.mark))
+        run, _ = build.from_document(document, self.options, self.shared.base(self.options), self.run.kind, self.run.release)
+        assert run is not None
+        return Checked(run, self.shared.rules(self.options))
