@@ -10,7 +10,6 @@ from lsprotocol import types
 
 from lclint.core.errors import InputError
 from lclint.core.finding import FileReport, Finding, Fix
-from lclint.engine.evaluate import Hit
 from lclint.fixes.rounds import fix_text
 from lclint.server import diagnostics
 from lclint.server.analysis import Analysis
@@ -27,10 +26,8 @@ def wanted(kind: str, only: list[str] | None) -> bool:
     return only is None or any(kind == each or kind.startswith(each + ".") for each in only)
 
 
-def quick_fixes(analysis: Analysis, hit: Hit, diagnostic: types.Diagnostic, uri: str, versioned: bool) -> Iterator[types.CodeAction]:
+def quick_fixes(analysis: Analysis, finding: Finding, diagnostic: types.Diagnostic, uri: str, versioned: bool) -> Iterator[types.CodeAction]:
     """The fixes of one finding, safe ones first and the first of them preferred, and the comment that silences it."""
-    finding = hit.finding
-    assert finding is not None
     usable = [fix for fix in finding.fixes if fix.edits and fix.applicability in ("safe", "unsafe")]
     preferred = next((fix for fix in usable if fix.applicability == "safe"), None)
     for fix in usable:
@@ -42,7 +39,8 @@ def quick_fixes(analysis: Analysis, hit: Hit, diagnostic: types.Diagnostic, uri:
             is_preferred=True if fix is preferred else None,
             edit=workspace_edit(analysis, edits, uri, versioned),
         )
-    ignore = ignoring(analysis, finding)
+    # of a comment's own faults none is silenced by another comment
+    ignore = ignoring(analysis, finding) if analysis.hit(finding) is not None else None
     if ignore is not None:
         where = "here" if finding.place.line is not None else "in this file"
         yield types.CodeAction(
@@ -69,8 +67,12 @@ def fix_all(analysis: Analysis) -> Edits:
 
 def has_safe_fix(analysis: Analysis) -> bool:
     """Whether some finding may have a safe fix, as far as its rule tells."""
-    checked = analysis.checked
-    return checked is not None and any(hit.rule.fixes[name][1] == "safe" for hit in checked.hits for name in hit.case.fixes)
+    for finding in analysis.findings:
+        hit = analysis.hit(finding)
+        offered = [fix.applicability for fix in finding.fixes] if hit is None else [hit.rule.fixes[name][1] for name in hit.case.fixes]
+        if "safe" in offered:
+            return True
+    return False
 
 
 def workspace_edit(analysis: Analysis, edits: Edits, uri: str, versioned: bool) -> types.WorkspaceEdit:
@@ -137,18 +139,14 @@ def _title(fix: Fix) -> str:
     return fix.title if fix.applicability == "safe" else f"{fix.title} (unsafe)"
 
 
-def hits_in(analysis: Analysis, wished: types.Range) -> list[Hit]:
+def findings_in(analysis: Analysis, wished: types.Range) -> list[Finding]:
     """The findings that a range touches, in the order of the text."""
-    checked = analysis.checked
-    if checked is None:
-        return []
-    found: list[tuple[tuple[int, int], int, Hit]] = []
-    for number, hit in enumerate(checked.hits):
-        assert hit.finding is not None
-        own = diagnostics.place_range(analysis.text, hit.finding.place)
+    found = []
+    for finding in analysis.findings:
+        own = diagnostics.place_range(analysis.text, finding.place)
         if _key(own.start) <= _key(wished.end) and _key(wished.start) <= _key(own.end):
-            found.append((_key(own.start), number, hit))
-    return [hit for _, _, hit in sorted(found)]
+            found.append(finding)
+    return found
 
 
 def _key(position: types.Position) -> tuple[int, int]:

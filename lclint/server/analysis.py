@@ -8,6 +8,7 @@ from lclint.config import build
 from lclint.config.identify import could_be_config
 from lclint.config.run import Run
 from lclint.core.errors import LclintError
+from lclint.core.finding import Finding
 from lclint.core.options import Options
 from lclint.engine.evaluate import Hit
 from lclint.engine.rules import RuleSet
@@ -66,6 +67,7 @@ class Analysis:
         self._run: Run | None = None
         self._put_together = False
         self._checked: Checked | None = None
+        self._hits: dict[int, Hit] | None = None
         self._fixed: set[int] = set()
         try:
             self.document = documents.from_text(text.content, path, None, bool(text.mark))
@@ -80,7 +82,7 @@ class Analysis:
             self._put_together = True
             if self.document is not None:
                 try:
-                    self._run = build.from_document(self.document, self.options, self.shared.base(self.options))[0]
+                    self._run = build.from_document(self.document, self.options, self.shared.base(self.options), tolerant=True)[0]
                 except LclintError as error:
                     if self.is_config:
                         self.error = error
@@ -96,11 +98,23 @@ class Analysis:
                 self.error = error
         return self._checked
 
-    def add_fixes(self, hit: Hit) -> None:
+    def hit(self, finding: Finding) -> Hit | None:
+        """The case of a rule that a finding came from; None for one about a comment, which has its fixes already."""
+        if self._hits is None:
+            self._hits = {id(hit.finding): hit for hit in (self.checked.hits if self.checked is not None else ())}
+        return self._hits.get(id(finding))
+
+    def add_fixes(self, finding: Finding) -> None:
         """Give a finding its fixes, once."""
-        if self.checked is not None and id(hit) not in self._fixed:
+        hit = self.hit(finding)
+        if self.checked is not None and hit is not None and id(hit) not in self._fixed:
             self._fixed.add(id(hit))
             self.checked.add_fixes([hit])
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is found, in the order of the text."""
+        return self.checked.report.findings if self.checked is not None else []
 
     @property
     def is_config(self) -> bool:
@@ -114,6 +128,6 @@ class Analysis:
         assert self.document is not None
         assert self.run is not None
         document = documents.from_text(text, self.path, self.document.loader, bool(self.text.mark))
-        run, _ = build.from_document(document, self.options, self.shared.base(self.options), self.run.kind, self.run.release)
+        run, _ = build.from_document(document, self.options, self.shared.base(self.options), self.run.kind, self.run.release, tolerant=True)
         assert run is not None
         return Checked(run, self.shared.rules(self.options))

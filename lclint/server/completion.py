@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from lclint.catalog import recipes, tables
 from lclint.config import build
-from lclint.config.build import HEADER_OPTIONS
+from lclint.config.header import OPTIONS
 from lclint.config.identify import identify
 from lclint.config.release import NEWEST
 from lclint.config.run import Run
@@ -75,7 +75,7 @@ def _run(analysis: Analysis, cursor: Cursor) -> Run | None:
             if not begun and not (analysis.is_config or cursor.document.directives()):
                 return None
             kind = "override"
-        run = build.from_document(cursor.document, options, analysis.shared.base(options), kind, release)[0]
+        run = build.from_document(cursor.document, options, analysis.shared.base(options), kind, release, tolerant=True)[0]
     except LclintError:
         return None
     return None if run is None or run.kind == "megatron-args" else run
@@ -121,9 +121,9 @@ def _comment(analysis: Analysis, cursor: Cursor) -> Iterable[Offer]:
             return ()
         return [(rule.name, rule.name, Kind.Reference, rule.title) for rule in rules]
     if cursor.comment.strip():
-        words: list[Any] = [f"{name}=" for name in HEADER_OPTIONS] if "=" in cursor.comment else []
+        words: list[Any] = [f"{name}=" for name in OPTIONS] if "=" in cursor.comment else []
     else:
-        words = [*(f"{name}=" for name in HEADER_OPTIONS), "ignore[", "ignore-file["]
+        words = [*(f"{name}=" for name in OPTIONS), "ignore[", "ignore-file["]
     return [(word, word, Kind.Keyword, "") for word in words if word not in cursor.comment]
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
 from lsprotocol import types
 
-from lclint.checking import Checked
 from lclint.core.errors import LclintError
 from lclint.core.finding import Finding, Place
+from lclint.core.project import rule_page
 from lclint.engine import rulefile
-from lclint.engine.evaluate import Hit
+from lclint.engine import rules as ruleset
 from lclint.engine.operations import show
 from lclint.fixes.symbolic import fixes
 from lclint.report.text import STRIKES
@@ -24,26 +25,19 @@ SEVERITIES = {
     "warning": types.DiagnosticSeverity.Warning,
     "info": types.DiagnosticSeverity.Information,
 }
-RULES_PAGE = "https://github.com/lclint/lclint/blob/main/rules/"
 Client = types.PublishDiagnosticsClientCapabilities
 
 
 def of(analysis: Analysis, uri: str, client: Client) -> list[types.Diagnostic]:
     """All diagnostics of one version of a file: its error when it has one, else its findings."""
-    checked = analysis.checked
+    found = analysis.findings
     if analysis.error is not None:
         return [of_error(analysis.text, analysis.error)]
-    if checked is None:
-        return []
-    hits = {id(hit.finding): hit for hit in checked.hits}
-    return [of_hit(analysis, hits[id(finding)], uri, client) for finding in checked.report.findings]
+    return [of_finding(analysis, finding, uri, client) for finding in found]
 
 
-def of_hit(analysis: Analysis, hit: Hit, uri: str, client: Client) -> types.Diagnostic:
+def of_finding(analysis: Analysis, finding: Finding, uri: str, client: Client) -> types.Diagnostic:
     """The diagnostic of one finding, with what the client can show of it."""
-    finding, checked = hit.finding, analysis.checked
-    assert finding is not None
-    assert checked is not None
     diagnostic = types.Diagnostic(
         range=place_range(analysis.text, finding.place),
         message=_message(finding),
@@ -55,7 +49,7 @@ def of_hit(analysis: Analysis, hit: Hit, uri: str, client: Client) -> types.Diag
     if client.code_description_support and link is not None:
         diagnostic.code_description = types.CodeDescription(link)
     if client.tag_support is not None:
-        diagnostic.tags = [tag for tag in _tags(checked, hit) if tag in client.tag_support.value_set] or None
+        diagnostic.tags = [tag for tag in _tags(analysis, finding) if tag in client.tag_support.value_set] or None
     if client.related_information:
         diagnostic.related_information = [
             types.DiagnosticRelatedInformation(types.Location(uri, place_range(analysis.text, place)), place.at)
@@ -91,25 +85,17 @@ def place_range(text: Text, place: Place) -> types.Range:
 
 
 def rule_link(name: str, folders: list[str]) -> str | None:
-    """The address of a rule's file: its page for a rule of lclint's, the file itself for one of the user's own."""
-    if not _pages:
-        _pages.update(_files(rulefile.shipped("rules")))
-    if name in _pages:
-        return RULES_PAGE + _pages[name]
+    """What tells more about a rule: its entry in the table of lclint's own, the file of one of the user's, which is called like the rule."""
     for folder in folders:
-        found = _files(folder).get(name)
-        if found is not None:
-            return Path(folder, found).resolve().as_uri()
-    return None
+        for path in rulefile.find(folder)[0]:
+            if os.path.splitext(os.path.basename(path))[0] == name:
+                return Path(path).resolve().as_uri()
+    return None if folders and name not in _shipped() else rule_page(name)
 
 
-_pages: dict[str, str] = {}
-
-
-def _files(folder: str) -> dict[str, str]:
-    """Rule files by their names without suffix, as paths below the folder."""
-    paths = [os.path.relpath(path, folder).replace(os.sep, "/") for path in rulefile.find(folder)[0]]
-    return {path.rpartition("/")[2].rpartition(".")[0]: path for path in paths}
+@functools.cache
+def _shipped() -> frozenset[str]:
+    return frozenset(rule.name for rule in ruleset.load())
 
 
 def _message(finding: Finding) -> str:
@@ -121,12 +107,15 @@ def _message(finding: Finding) -> str:
     return "\n".join(lines)
 
 
-def _tags(checked: Checked, hit: Hit) -> list[types.DiagnosticTag]:
+def _tags(analysis: Analysis, finding: Finding) -> list[types.DiagnosticTag]:
     """Deprecated for what the rules about old names find; unnecessary for what a safe fix does nothing but take out."""
-    assert hit.finding is not None
-    if hit.rule.name.startswith("deprecated-"):
+    if finding.rule.startswith("deprecated-"):
         return [types.DiagnosticTag.Deprecated]
+    hit, checked = analysis.hit(finding), analysis.checked
+    if hit is None or checked is None:
+        taken_out = any(fix.applicability == "safe" and all(edit.text == "" for edit in fix.edits) for fix in finding.fixes)
+        return [types.DiagnosticTag.Unnecessary] if taken_out else []
     for fix, search in fixes(hit, checked.facts, checked.rules):
-        if fix.applicability == "safe" and fix.remove == [hit.finding.at] and not (search or fix.set or fix.rename or fix.lists or fix.env):
+        if fix.applicability == "safe" and fix.remove == [finding.at] and not (search or fix.set or fix.rename or fix.lists or fix.env):
             return [types.DiagnosticTag.Unnecessary]
     return []

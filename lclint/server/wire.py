@@ -126,10 +126,9 @@ class Server(LanguageServer):
             # what does not parse at the moment may be a config all the same
             file.known = analysis.run is not None or (analysis.document is None and file.known)
             self._show(file, found, analysis.run is not None)
-            checked = analysis.checked
-            for hit in checked.hits if checked is not None else ():
+            for finding in analysis.findings:
                 await asyncio.sleep(PAUSE)
-                analysis.add_fixes(hit)
+                analysis.add_fixes(finding)
         except Exception as error:
             # what was shown is about another text
             self._show(file, [], False)
@@ -263,10 +262,10 @@ def _requests(server: Server) -> None:
         only = None if params.context.only is None else [str(getattr(kind, "value", kind)) for kind in params.context.only]
         found: list[types.CodeAction] = []
         if actions.wanted(types.CodeActionKind.QuickFix.value, only):
-            for hit in actions.hits_in(analysis, params.range):
-                analysis.add_fixes(hit)
-                diagnostic = diagnostics.of_hit(analysis, hit, file.uri, server.shows)
-                found += actions.quick_fixes(analysis, hit, diagnostic, file.uri, server.versioned)
+            for finding in actions.findings_in(analysis, params.range):
+                analysis.add_fixes(finding)
+                diagnostic = diagnostics.of_finding(analysis, finding, file.uri, server.shows)
+                found += actions.quick_fixes(analysis, finding, diagnostic, file.uri, server.versioned)
         if actions.wanted(actions.FIX_ALL, only) and actions.has_safe_fix(analysis):
             action = types.CodeAction("Fix all that is safe to fix", actions.FIX_ALL)
             if server.resolves_edits:

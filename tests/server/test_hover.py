@@ -100,7 +100,7 @@ def test_no_effect_without_a_model() -> None:
 def test_rules_that_read_it_are_linked() -> None:
     text = said("model:\n  cuda_graph_|impl: transformer_engine\n")
     assert text is not None
-    links = re.findall(r"^- \[([a-z-]+)\]\(https://\S+/rules/\w+/\1\.yaml\): \S", text, re.MULTILINE)
+    links = re.findall(r"^- \[([a-z-]+)\]\(https://\S+/docs/rules/README\.md#\1\): \S", text, re.MULTILINE)
     assert 0 < len(links) <= hover.MOST_RULES
 
 

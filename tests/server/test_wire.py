@@ -40,7 +40,7 @@ def test_what_a_text_gets(editor: Start) -> None:
     assert shown.severity is types.DiagnosticSeverity.Error
     assert shown.source == "lclint"
     assert shown.range in (place(2, 30, 31), place(3, 23, 24))
-    assert shown.code_description.href.endswith(f"/rules/attention/{RULE}.yaml")
+    assert shown.code_description.href.endswith(f"/docs/rules/README.md#{RULE}")
     (related,) = shown.related_information
     assert related.location.uri == "file:///run.yaml"
     assert related.location.range in (place(2, 30, 31), place(3, 23, 24))
@@ -126,12 +126,12 @@ def test_header_and_options(editor: Start) -> None:
     rule = "world-size-not-divisible"
     client = editor("--gpus", "12")
     assert rule in codes(client.diagnostics(client.open(text)))
-    assert rule not in codes(client.diagnostics(client.open("# lclint: ignore-file[all-of-it]\n" + text.replace("size: 8", "size: 4"), "file:///b.yaml")))
+    assert rule not in codes(client.diagnostics(client.open("# lclint: ignore-file[experts-do-not-divide]\n" + text.replace("size: 8", "size: 4"), "file:///b.yaml")))
     plain = editor()
     assert rule not in codes(plain.diagnostics(plain.open(text)))
     assert rule in codes(plain.diagnostics(plain.open(f"# lclint: gpus=12\n{text}", "file:///c.yaml")))
     (wrong,) = plain.diagnostics(plain.open(f"# lclint: gpu=h1000\n{text}", "file:///d.yaml"))
-    assert (wrong.range.start.line, wrong.code) == (0, None)
+    assert (wrong.range.start.line, wrong.code) == (0, "malformed-comment")
     assert "h1000" in wrong.message
 
 
