@@ -10,7 +10,11 @@ from lclint.crash.record import Frame
 
 
 class Event(Record):
-    """One failure that the log reports, with where it came from and what was known then."""
+    """One failure that the log reports, with where it came from and what was known then.
+
+    ``time`` is the last one seen before it, ``stamped`` says that it is the record's own. ``announced`` is "block" for a
+    failure below a line such as ``generated text:`` and "label" for one behind such a word: text if the run goes on after it.
+    """
 
     __slots__ = (
         "kind",
@@ -26,6 +30,7 @@ class Event(Record):
         "local",
         "host",
         "time",
+        "stamped",
         "key",
         "message",
         "requested",
@@ -37,6 +42,7 @@ class Event(Record):
         "iteration_line",
         "handled",
         "quoted",
+        "announced",
         "attempt",
     )
     kind: str
@@ -52,6 +58,7 @@ class Event(Record):
     local: int | None
     host: str | None
     time: str | None
+    stamped: bool
     key: tuple[Any, ...]
     message: oom.OutOfMemory | None
     requested: int | None
@@ -63,6 +70,7 @@ class Event(Record):
     iteration_line: int
     handled: bool
     quoted: bool
+    announced: str
     attempt: int
     defaults = {
         "lead": "",
@@ -71,6 +79,7 @@ class Event(Record):
         "local": None,
         "host": None,
         "time": None,
+        "stamped": False,
         "key": (),
         "message": None,
         "requested": None,
@@ -82,6 +91,7 @@ class Event(Record):
         "iteration_line": 0,
         "handled": False,
         "quoted": False,
+        "announced": "",
         "attempt": 0,
     }
 
@@ -89,10 +99,11 @@ class Event(Record):
 class Pending:
     """An out-of-memory sentence whose end has not come yet."""
 
-    __slots__ = ("event", "text", "tail", "left")
+    __slots__ = ("event", "text", "tail", "left", "waited")
 
     def __init__(self, event: Event, text: str) -> None:
         self.event = event
         self.text = text
         self.tail = ""
-        self.left = 14
+        self.left = 30
+        self.waited = 0

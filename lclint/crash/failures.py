@@ -40,7 +40,8 @@ SIGNATURES = (
     _s("device-assert", "not_memory", CAUSE, ("device-side assert", "Assertion `"), r"device-side assert triggered|Assertion `[^`]*` failed"),
     _s("cublas-handle", "cublas_oom", CAUSE, ("CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED"), r"CU(?:BLAS|DNN)_STATUS_ALLOC_FAILED"),
     _s("cublas-handle", "cublas_oom", PROBABLE, ("CUBLAS_STATUS_NOT_INITIALIZED", "CUDNN_STATUS_NOT_INITIALIZED"), r"CU(?:BLAS|DNN)_STATUS_NOT_INITIALIZED"),
-    _s("cuda-malloc", "gpu_oom", CAUSE, ("CUDA error: out of memory", "CUDA_ERROR_OUT_OF_MEMORY", "cudaErrorMemoryAllocation"), r"CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation(?!\s*=)"),
+    _s("cuda-malloc", "gpu_oom", CAUSE, ("rror: out of memory", "CUDA_ERROR_OUT_OF_MEMORY", "cudaErrorMemoryAllocation"), r"CUDA (?:driver |runtime )?[Ee]rror: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation(?!\s*=)"),
+    _s("cache-blocks", "gpu_oom", CAUSE, ("cache blocks", "mem-fraction-static", "KV cache", "on startup is less than"), r"No available memory for the cache blocks|Not enough memory\. Please try to increase --mem-fraction-static|(?:max seq len|model length)[^\n]{0,80}is larger than the [^\n]{0,60}KV cache|larger than the available KV cache memory|Free memory on device[^\n]{0,80}on startup is less than desired", "init"),
     _s("dataloader-bus-error", "shm", CAUSE, ("Bus error",), r"killed by signal: Bus error|out of shared memory\. Please try to raise|Unexpected bus error", "dataloader"),
     _s("shared-memory", "shm", CAUSE, ("/dev/shm", "torch_shm", "shared memory", "</torch_"), r"(?:No space left|failed to extend|failed to open|unable to (?:open|write|mmap|resize))[^\n]*(?:/dev/shm|</torch_|shared memory object)|/dev/shm[^\n]*(?:No space left|full)"),
     _s("dataloader-killed", "host_oom", CAUSE, ("is killed by signal: Killed",), r"DataLoader worker \(pid[^)]*\) is killed by signal: Killed", "dataloader"),
@@ -54,6 +55,15 @@ SIGNATURES = (
     _s("host-allocation", "host_oom", CAUSE, ("DefaultCPUAllocator", "MemoryError", "Errno 12"), r"DefaultCPUAllocator: [^\n]*?tried to allocate (?P<bytes>\d{1,15}) bytes|DefaultCPUAllocator: (?:can't|not enough) [^\n]*memory|\b_?(?:Array)?MemoryError\b(?::|$)|\[Errno 12\] Cannot allocate memory"),
     _s("sigkill", "host_oom", PROBABLE, ("exitcode: -9", "exitcode  : -9", "exitcode: 137", "SIGKILL"), r"failed \(exitcode: (?:-9|137)\) local_rank: (?P<local>\d{1,6})|exitcode\s*: (?:-9|137) \(pid|Signal 9 \(SIGKILL\) received"),
     _s("sigkill", "host_oom", PROBABLE, ("exit code 137", "Exit Code: 137", "exit status 137"), r"(?i)(?:terminated|exited|failed|finished|died|process|container|command|task \d+)\b[^.;]{0,60}\bexit (?:code|status):? 137\s*$|^\s*exit (?:code|status):\s*137\s*$"),
+    _s("time-limit", "not_memory", CAUSE, ("DUE TO TIME", "due to time limit"), r"CANCELLED AT \S+ DUE TO TIME ?LIMIT|Terminated due to time limit"),
+    _s("preempted", "not_memory", CAUSE, ("PREEMPTION", "Preempted", "preempted"), r"CANCELLED AT \S+ DUE TO PREEMPTION|(?:job|pod|node|instance|Pod|Job) (?:was |is being )?[Pp]reempted"),
+    _s("node-failure", "not_memory", CAUSE, ("Node failure", "NODE FAIL"), r"srun: error: Node failure on|DUE TO NODE ?FAIL"),
+    _s("cancelled", "not_memory", CONSEQUENCE, ("CANCELLED AT",), r"\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT"),
+    _s("gpu-fault", "not_memory", CAUSE, ("Xid",), r"Xid \([^)\n]*\): (?:48|64|74|79|92|9[45]|1[124]\d)\b"),
+    _s("gpu-fault", "not_memory", CAUSE, ("ECC error", "fallen off the bus", "GPU is lost"), r"uncorrectable ECC error|fallen off the bus|GPU is lost"),
+    _s("gpu-program-fault", "not_memory", CONSEQUENCE, ("Xid",), r"Xid \([^)\n]*\): \d+"),
+    _s("evicted", "host_oom", CAUSE, ("low on resource: memory",), r"was low on resource: memory"),
+    _s("sigkill", "host_oom", PROBABLE, (": Killed",), r"srun: error: \S+ task (?P<task>\d{1,9}): Killed"),
     _s("sigkill", "host_oom", PROBABLE, (" Killed ", "Killed"), r"line \d+:\s+\d+ Killed\b|^Killed$|\(core dumped\) Killed"),
     _s("sigbus", "shm", PROBABLE, ("exitcode: -7", "exitcode  : -7", "SIGBUS"), r"failed \(exitcode: -7\) local_rank: (?P<local>\d{1,6})|exitcode\s*: -7\b|Signal 7 \(SIGBUS\) received"),
     _s("triton-shared-memory", "not_memory", CAUSE, ("OutOfResources", "out of resource"), r"out of resources?: shared memory"),
@@ -96,12 +106,6 @@ _DIES_OF_IT = re.compile(
 _HANDLED = re.compile(
     r"(?i)switching to|fall(?:ing|s)? ?back|retry|retri(?:ed|es)|skipping|will (?:be )?(?:split|reduced)|encountered during|caught|recover|continu|ignored|trying again|(?<!un)handled"
 )
-_QUOTED = re.compile(
-    r"""(?i)['"](?:text|content|prompt|response|completion|answer|output|messages?_?content|generated_text|question|reward_text|sample)['"]\s*:|Finish: \{|<\|im_start\|>|\bassistant:"""
-)
-_TALK = re.compile(
-    r"(?i)\b(?:if you (?:see|get|hit|run into)|in case of|to avoid|such as|e\.g\.|for example|when you see|means that|may (?:lead|cause)|can (?:lead|cause)|prevent)\b"
-)
 
 
 # every needle holds one of these: a line without them is passed over quickly (a test compares the two)
@@ -109,7 +113,8 @@ _TALK = re.compile(
 STEMS = (
     "emory", "xit", "Kill", "kill", "CUDA", "CUBLAS", "CUDNN", "rror", "SIG", "NCCL", "No space", "Errno", "Watchdog", "invalid", "Cuda", "nvshmem", "quota",
     "bad_alloc", "DeepEP", "mlx5", "ibv_", "RDMA", "status", "shm", "OOM", "oom", "ssert", "fault", "resource", "Resource", "activation", "ffloading", "DistOpt",
-    "optimizer_instances", "torch_", "registration",
+    "optimizer_instances", "torch_", "registration", "cache blocks", "mem-fraction", "KV cache", "startup", "TIME", "time limit", "reempt", "PREEMPT", "NODE", "Node ",
+    "CANCELLED", "Xid", "ECC", "bus", "GPU is",
 )
 # fmt: on
 
@@ -143,8 +148,3 @@ def is_handled(lead: str, tail: str, level: str | None) -> bool:
     if level == "WARNING" and "Error:" not in lead[-40:]:
         return True
     return _HANDLED.search(tail) is not None
-
-
-def is_quoted(lead: str) -> bool:
-    """Whether what stands before an error's words makes them text that the model or a person wrote."""
-    return _QUOTED.search(lead) is not None or _TALK.search(lead) is not None

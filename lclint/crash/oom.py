@@ -17,6 +17,8 @@ UNITS = {"byte": 1, "bytes": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 # In running text, to find the sentence; the request's size has to end a clause: "2.00 GiB means that ..." is talk about it.
 START = re.compile(r"\bout\s*of\s*memory\W{0,4}\s*Tr\s?ied\s*to\s*allocate\b", re.IGNORECASE)
 _REQUEST = re.compile(r"Triedtoallocate" + SIZE + r"(?=\.(?!\d)|\(|,|;|\"|'|\\|$)")
+# the number or its unit is where a line was cut
+_CUT = re.compile(r"Triedtoallocate(?:(\d{1,15}(?:\.\d{0,9})?)([KMGT]?)i?)?(?:$|\.\.\.|…|\[\.\.|\(trunc|<trunc)")
 _CLAUSES = {
     "capacity": (re.compile(SIZE + r"totalcapaci?ty"), re.compile(r"totalcapaci?tyof" + SIZE)),
     "free": (re.compile(r"ofwhich" + SIZE + "isfree"), re.compile(SIZE + r"free")),
@@ -104,6 +106,11 @@ def complete(text: str) -> bool:
     return _END.search(_squeeze(text)) is not None
 
 
+def is_cut(text: str) -> bool:
+    """Whether the sentence was cut at the request's size."""
+    return _CUT.search(_squeeze(text)) is not None
+
+
 def continues(line: str) -> bool:
     """Whether a line can be the next piece of a wrapped sentence."""
     return _PART.search(line) is not None and _NOT_PART.search(line) is None
@@ -114,7 +121,10 @@ def parse(text: str) -> OutOfMemory | None:
     squeezed = _squeeze(text)
     request = _REQUEST.search(squeezed)
     if request is None:
-        return None
+        cut = _CUT.search(squeezed)
+        if cut is None or cut[1] is None:
+            return None
+        return OutOfMemory(requested=size(cut[1], cut[2]) if cut[2] else None)
     squeezed = squeezed[request.start() :]
     following = squeezed.find("Triedtoallocate", 10)
     if following > 0:

@@ -14,7 +14,7 @@ from lclint.crash.record import Frame
 
 _FRAME = re.compile(r'File ["\'](?P<file>[^"\'\n]{1,400})["\'], line (?P<line>\d{1,9})(?:, in (?P<function>[\w<>.]+))?')
 # what pytest, rich and some launchers print
-_SHORT_FRAME = re.compile(r"^\s*(?P<file>[\w./-]+\.py):(?P<line>\d{1,9}) in (?P<function>[\w<>]+)")
+_SHORT_FRAME = re.compile(r"^[\s│|]*(?P<file>[\w./-]+\.py):(?P<line>\d{1,9}) in (?P<function>[\w<>]+)")
 
 # (phase, what file name, function and source text must match); the first that matches, outermost rules before innermost ones
 _ANYWHERE = (
@@ -66,7 +66,7 @@ _DEEPEST = (
     ("optimizer_step", None, None, re.compile(r"\boptim(?:izer)?\.step\((?!closure)|exp_avg")),
     ("backward", re.compile(r"torch/autograd/graph\.py$|torch/_tensor\.py$"), re.compile(r"_engine_run_backward|^backward$"), None),
     ("backward", None, re.compile(r"^(?:backward_step\w*|custom_backward|backward|backward_dw|_engine_run_backward|backward_step_helper\w*)$"), None),
-    ("backward", None, None, re.compile(r"\bloss\w*\.backward\(|run_backward\(|autograd\.grad\(")),
+    ("backward", None, None, re.compile(r"\bloss\w*\.backward\(|run_backward\(|custom_backward\(|autograd\.grad\(")),
     ("forward", None, re.compile(r"^(?:forward_step\w*|_?forward\w*|custom_forward|_checkpointed_forward|training_step|forward_backward\w*|get_query_key_value_tensors|_apply_rotary\w*)$"), None),
     ("forward", re.compile(r"(?:transformer_layer|transformer_block|attention|dot_product_attention\w*|mlp|rmsnorm|layernorm\w*|gpt_model|mamba_\w+|multi_token_prediction|rope\w*|rotary\w*)\.py$"), None, None),
     ("forward", None, None, re.compile(r"\bforward_step\(|forward_backward_func\(")),

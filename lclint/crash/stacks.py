@@ -72,6 +72,9 @@ class Stacks:
                 self._add(found, key)
                 self._code(found, text)
                 return True
+        if text.isalnum() and len(text) < 60 and (frames := self._standing(key)) and frames[-1].at == number - 1 and not frames[-1].code:
+            frames[-1].function += text
+            return True
         if text.startswith(("    ", "\t")):
             frames = self._standing(key)
             if frames and not frames[-1].code and "Error:" not in text and "out of memory" not in text:

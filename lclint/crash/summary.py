@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 
 from lclint.core.errors import InputError
 from lclint.core.finding import Evidence
-from lclint.crash import environment, failures, phases, snapshot
+from lclint.crash import environment, first, phases, snapshot
 from lclint.crash.collect import Collector
 from lclint.crash.events import Event
 from lclint.crash.reading import Log, logs, snapshots
-from lclint.crash.record import MEMORY_FAILURES, Crash, Frame, Reading
+from lclint.crash.record import Crash, Frame, Reading
 from lclint.crash.scan import scan
 
 # retries and slowdown from which a run that did not fail counts as thrashing its allocator
@@ -21,7 +21,6 @@ _SHOWN = 240
 # without a count of retries: so slow, with so much of a known GPU's memory reserved
 FULL_SLOWDOWN = 1.5
 FULL_SHARE = 0.94
-SURVIVED = 3
 _ATTEMPT = re.compile(r"attempt_\d+/")
 # errors by which a config is refused
 _REFUSALS = ("AssertionError", "ValueError", "NotImplementedError", "RuntimeError", "TypeError")
@@ -89,17 +88,18 @@ def summarise(collector: Collector) -> Crash:
         last_phase=_last_phase(collector),
         notes=collector.notes,
         lines=collector.last_line,
-        died_of_it=len(collector.died),
-        failed_ranks=list(collector.failed_ranks),
+        died_of_it=len(collector.notice.died),
     )
     crash.world_size = collector.settings.world_size or collector.world or None
-    events = _ordered(collector.events)
     if collector.tasks_are_nodes:
         # srun's label is the number of a launcher, which has several ranks
-        for labelled in events:
+        for labelled in collector.notice.events:
             labelled.rank = None if labelled.by_task else labelled.rank
+    events = first.judged(collector.notice.events, collector.progress)
     crash.handled = sum(event.handled for event in events)
-    event = _first([event for event in events if not _survived(event, collector)])
+    own = [event.rank for event in events if event.rank in collector.notice.failed_ranks]
+    crash.failed_ranks = list(dict.fromkeys([*(rank for rank in own if rank is not None), *collector.notice.failed_ranks]))
+    event = first.failure(events, collector.progress)
     if event is None:
         _without_failure(crash, collector, events)
     else:
@@ -107,61 +107,10 @@ def summarise(collector: Collector) -> Crash:
     crash.gpu = collector.progress.device or (environment.by_capacity(crash.capacity_bytes) if crash.capacity_bytes else None)
     crash.slowdown = _slowdown(collector)
     crash.front_end = phases.front_end([frame.file for frame in crash.frames] or collector.stacks.files)
-    first = collector.first_error
-    if first is not None and first is not event:
-        crash.first_error = _short(first.text)
+    error = collector.notice.first_error
+    if error is not None and error is not event:
+        crash.first_error = _short(error.text)
     return crash
-
-
-def _ordered(events: list[Event]) -> list[Event]:
-    """In the order of time: that of the stream, but for several files that have times."""
-    if len({event.file for event in events}) > 1 and all(event.time for event in events):
-        return sorted(events, key=lambda event: event.time or "")
-    return events
-
-
-def _first(events: list[Event]) -> Event | None:
-    """The failure that the others follow from: the first one for want of memory, unless it is only probable and another was before it."""
-    real = [event for event in events if not event.handled and not event.quoted]
-    memory = next((e for e in real if e.kind in MEMORY_FAILURES and e.weight == failures.CAUSE), None)
-    probable = next((e for e in real if e.kind in MEMORY_FAILURES and e.weight == failures.PROBABLE), None)
-    if probable is not None and probable.kind == "cublas_oom" and _assertion_near(probable, events):
-        probable = next((e for e in real if e.signature == "device-assert"), None)
-    cause = next((e for e in real if e.kind == "not_memory" and e.weight == failures.CAUSE), None)
-    if memory is not None:
-        # a full /dev/shm says so first in other words, and so does a killed process
-        if probable is not None and probable.kind == memory.kind and probable.order < memory.order and probable.rank is not None and memory.rank is None:
-            memory.rank = probable.rank
-        if cause is not None and cause.signature == "device-assert" and memory.kind == "cublas_oom":
-            return cause
-        if memory.kind == "host_oom" and memory.signature == "bad-alloc" and cause is not None and cause.order < memory.order and "bad_alloc" not in cause.text:
-            return cause
-        return memory
-    if probable is not None:
-        before = next((e for e in real if e.kind == "not_memory" and e.order < probable.order and not _is_wrapper(e)), None)
-        return before or probable
-    if cause is not None:
-        return cause
-    return next((e for e in real if e.weight == failures.PROBABLE), None) or next((e for e in real if not _is_wrapper(e)), None) or (real[0] if real else None)
-
-
-def _survived(event: Event, collector: Collector) -> bool:
-    """Whether the run went on for iterations after an error that is not about memory (output that lags behind by one or two proves nothing)."""
-    if event.kind != "not_memory" or event.signature not in ("error", "disk-full") or event.file != collector.progress.iteration_file:
-        return False
-    return (
-        event.attempt == collector.progress.attempt
-        and (collector.progress.iteration or 0) >= (event.iteration or 0) + SURVIVED
-        and collector.progress.iteration_line > event.line
-    )
-
-
-def _is_wrapper(event: Event) -> bool:
-    return event.signature == "error" and event.weight == failures.CONSEQUENCE and "ChildFailedError" in event.text
-
-
-def _assertion_near(event: Event, events: list[Event]) -> bool:
-    return any(e.signature == "device-assert" and abs(e.line - event.line) <= 20 and e.file == event.file for e in events) or "device-side assert" in event.text
 
 
 def _with_failure(crash: Crash, collector: Collector, event: Event, events: list[Event]) -> None:
@@ -185,9 +134,9 @@ def _with_failure(crash: Crash, collector: Collector, event: Event, events: list
         stated = next((e for e in events if e.message is not None and not e.handled and not e.quoted), None)
         if stated is not None:
             _sizes(crash, stated)
-    if crash.first_rank is None and collector.root_rank is not None and event.kind != "not_memory":
-        crash.first_rank = collector.root_rank
-        crash.local_gpu = collector.root_local if crash.local_gpu is None else crash.local_gpu
+    if crash.first_rank is None and collector.notice.root_rank is not None and event.kind != "not_memory":
+        crash.first_rank = collector.notice.root_rank
+        crash.local_gpu = collector.notice.root_local if crash.local_gpu is None else crash.local_gpu
     if crash.first_rank is None and event.kind == "host_oom":
         crash.first_rank = next((e.rank for e in events if e.kind == "host_oom" and e.rank is not None), None)
     crash.phase = _phase(event, crash)

@@ -11,6 +11,9 @@ from lclint.facts.registry import fact
 GIB = 2**30
 LOG = "the log"
 MEMORY_FAILURES = ("gpu_oom", "host_oom", "shm", "nccl_oom", "nvshmem_oom", "cublas_oom", "cuda_graph_oom")
+# Share of the device below which reserved and unallocated memory is the allocator's own rounding: it hands out segments of 2 and 20 MiB, and
+# a thousand tensors leave as many part-filled ones.
+ROUNDING = 0.01
 # share of what is allocated from which CUDA graphs' private pools count as the cause
 LARGE_POOLS = 0.1
 
@@ -128,13 +131,15 @@ def graph_pools(g: Any) -> bool:
 
 @_derived("crash.fragmented", "true or false")
 def fragmented(g: Any) -> bool:
-    """Whether what is reserved but not allocated would have held the request, private pools and limits apart.
+    """Whether what is reserved but not allocated would have held the request, private pools, limits and other processes apart.
 
-    Where more is allocated than the device has (Windows' fallback to system memory) the figures say nothing.
+    Less than a hundredth of the device is no more than rounding: with it the next tensor fails. Where more is allocated than the device has (Windows' fallback to system memory) the figures say nothing.
     """
     crash = g.run.crash
     values = _of(g, "reserved_unallocated_bytes", "requested_bytes")
-    if values is None or graph_pools(g) or crash.phase == "graph_capture" or crash.allowed_bytes is not None:
+    if values is None or graph_pools(g) or crash.phase == "graph_capture" or crash.allowed_bytes is not None or crowded(g):
+        return False
+    if crash.capacity_bytes is not None and values[0] < ROUNDING * crash.capacity_bytes:
         return False
     if crash.capacity_bytes is not None and crash.allocated_bytes is not None and crash.allocated_bytes > crash.capacity_bytes:
         return False
