@@ -30,7 +30,10 @@ _SPLIT_LONG = re.compile(
     r"E\d{4} \d\d:\d\d|(?:torch\.)?(?:cuda\.)?OutOfMemoryError: "
 )
 # a whole iteration line and nothing else
-_ITERATION = re.compile(rb" ?\[20[\d .:-]+\] iteration +(\d{1,15})/ *\d+ \|[^\[\]]*?\| elapsed time per iteration \(ms\): (\d{1,15}\.\d+) \|[^\[\]]*\|\s*$")
+_ITERATION = re.compile(
+    rb" ?\[20[\d .:-]+\] iteration +(\d{1,15})/ *\d+ \|[^\[\]|]*\|(?:[^\[\]|]*\|)? elapsed time per iteration \(ms\): (\d{1,15}\.\d+)"
+    rb"(?: \| [\w ()/-]{1,60}: +[\d.E+-]+)*(?: \|)?\s*$"
+)
 _RANK = re.compile(rb"\[rank(\d{1,6})\]")
 
 

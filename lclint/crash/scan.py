@@ -59,8 +59,8 @@ def scan(log: Log, collector: Collector, progress: Callable[[int], None] | None 
     walker = _Walker(collector)
     collector.begin(log)
     try:
-        for data, line, begins in _lines(log.blocks()):
-            walker.feed(data, line, begins)
+        for data, line, ends in _lines(log.blocks()):
+            walker.feed(data, line, ends)
             if progress is not None:
                 progress(len(data))
     finally:
@@ -68,11 +68,10 @@ def scan(log: Log, collector: Collector, progress: Callable[[int], None] | None 
         collector.end(log)
 
 
-def _lines(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int, bool]]:
-    """``(whole lines, number of the first, whether it begins a line)``; of an endless line, pieces cut at blanks."""
+def _lines(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int, int]]:
+    """``(whole lines, number of the first, number of the line behind them)``; of an endless line, pieces cut at blanks."""
     rest = b""
     line = 1
-    begins = True
     for data in blocks:
         if rest:
             data = rest + data
@@ -84,49 +83,50 @@ def _lines(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int, bool]]:
             end = data.rfind(b" [rank", len(data) - OVERLAP) + 1 or data.rfind(b" ", len(data) - OVERLAP) + 1 or len(data)
         rest = data[end:]
         data = data[:end] if rest else data
-        yield data, line, begins
-        line += data.count(b"\n")
-        begins = data.endswith(b"\n")
+        following = line + data.count(b"\n")
+        yield data, line, following
+        line = following
     if rest:
-        yield rest, line, begins
+        yield rest, line, line
 
 
 class _Walker:
     def __init__(self, collector: Collector) -> None:
         self.collector = collector
-        self.kept: deque[tuple[bytes, int]] = deque()
+        self.kept: deque[tuple[bytes, int, int]] = deque()
         self.read = 0
         self.close = 0
         self.used: dict[bytes, int] = {}
 
-    def feed(self, data: bytes, line: int, begins: bool) -> None:
+    def feed(self, data: bytes, line: int, ends: int) -> None:
+        """Whole lines, of which the first has the number ``line`` and what follows them ``ends``."""
         self.read += len(data)
         if self.read <= HEAD and (self.read <= SHORT or self.collector.close_read < CLOSE):
             self._closely(data, line)
         elif self._matters(data):
             while self.kept:
-                self._closely(*self.kept.popleft())
+                self._closely(*self.kept.popleft()[:2])
             self._closely(data, line)
             self.close = AFTER
         elif self.close:
             self.close -= 1
             self._closely(data, line)
         else:
-            self.kept.append((data, line))
+            self.kept.append((data, line, ends))
             if len(self.kept) > BEFORE:
-                self._glance(*self.kept.popleft())
+                self._glance(*self.kept.popleft()[::2])
 
     def finish(self) -> None:
         """The end of the file: what is kept is read closely, of one file of thousands its last lines only."""
         while self.kept:
-            data, line = self.kept.popleft()
+            data, line, ends = self.kept.popleft()
             if self.collector.close_read < CLOSE:
                 self._closely(data, line)
             elif self.kept:
-                self._glance(data, line)
+                self._glance(data, ends)
             else:
                 start = data.rfind(b"\n", 0, max(0, len(data) - SHORT)) + 1
-                self._closely(data[start:], line + data.count(b"\n", 0, start))
+                self._closely(data[start:], ends - data.count(b"\n", start))
 
     def _closely(self, data: bytes, line: int) -> None:
         self.collector.close_read += len(data)
@@ -149,9 +149,9 @@ class _Walker:
                 return True
         return False
 
-    def _glance(self, data: bytes, line: int) -> None:
+    def _glance(self, data: bytes, ends: int) -> None:
         """The last iteration line of a block and what stands right behind it."""
         at = data.rfind(b"iteration ")
         if at >= 0:
             start = data.rfind(b"\n", 0, at) + 1
-            self.collector.lines(data[max(start, at - 400) : at + 4000], line + data.count(b"\n", 0, start))
+            self.collector.lines(data[max(start, at - 400) : at + 4000], ends - data.count(b"\n", start))
