@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import sys
+import time
 import zlib
 from collections.abc import Iterator
 
@@ -18,94 +19,56 @@ GZIP = b"\x1f\x8b"
 # logs compress by 10 to 100; zlib cannot do more than 1032
 MOST_EXPANSION = 400
 FREE_EXPANSION = 256 * 2**20
-MOST_FILES = 20_000
-_NOT_LOGS = (
-    ".pt",
-    ".pth",
-    ".bin",
-    ".safetensors",
-    ".npy",
-    ".npz",
-    ".pickle",
-    ".pkl",
-    ".so",
-    ".py",
-    ".tar",
-    ".zip",
-    ".yaml",
-    ".yml",
-    ".idx",
-    ".png",
-    ".nsys-rep",
-    ".qdrep",
-    ".sqlite",
-)
-_SNAPSHOT = re.compile(r"snapshot.*\.(?:pickle|pkl)$")
+# so long is waited for somebody to write to a named pipe
+WAIT = 10.0
+# what a file that is no log begins with
+_OTHER = {
+    b"PK\x03\x04": "a zip archive (PyTorch's own files are such)",
+    b"(\xb5/\xfd": "compressed with zstd: unpack it first",
+    b"\xfd7zXZ": "compressed with xz: unpack it first",
+    b"BZh": "compressed with bzip2: unpack it first",
+    b"\x7fELF": "a program",
+    b"\x89PNG": "a picture",
+    b"%PDF": "a PDF",
+}
 
 
 class Log:
-    """One file of a log: ``name`` as reported, ``rank`` and ``local`` where its name says them, ``notes`` what went wrong on the way."""
+    """One file of a log: ``name`` as reported, ``rank`` and ``local`` where its name says them, ``notes`` what went wrong on the way.
 
-    __slots__ = ("name", "path", "rank", "local", "notes")
+    ``read`` counts the bytes that came out of it; ``other`` says what it seems to be when that is no text.
+    """
+
+    __slots__ = ("name", "path", "rank", "local", "notes", "read", "other")
 
     def __init__(self, name: str, path: str) -> None:
         self.name = name
         self.path = path
         self.rank, self.local = _ranks(name)
         self.notes: list[str] = []
+        self.read = 0
+        self.other: str | None = None
 
     def blocks(self) -> Iterator[bytes]:
         """The decompressed content. Raises InputError when it cannot be read."""
+        for data in self._unpacked():
+            if not self.read:
+                self.other = _not_text(data)
+            self.read += len(data)
+            yield data
+
+    def _unpacked(self) -> Iterator[bytes]:
         if self.path == STDIN:
             yield from _unpacked(_stdin(), self.notes)
             return
         try:
+            if stat.S_ISFIFO(os.stat(self.path).st_mode):
+                yield from _unpacked(_pipe(self.path), self.notes)
+                return
             with open(self.path, "rb", buffering=0) as file:
                 yield from _unpacked(_raw(file), self.notes)
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror or error}", self.path) from None
-
-
-def logs(path: str) -> list[Log]:
-    """The log files that a path names, per-rank files in the order of their numbers. Raises InputError."""
-    if path == STDIN:
-        return [Log(STDIN_NAME, STDIN)]
-    try:
-        mode = os.stat(path).st_mode
-    except (OSError, ValueError) as error:
-        raise InputError(
-            "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {getattr(error, 'strerror', error)}", path, hint="check the path"
-        ) from None
-    if not stat.S_ISDIR(mode):
-        return [Log(path, path)]
-    found = [name for name in _walk(path) if not name.endswith(_NOT_LOGS)]
-    if not found:
-        raise InputError("holds no log files", path, hint="name a file")
-    return [Log(name, name) for name in sorted(found, key=_natural)]
-
-
-def snapshots(path: str) -> list[str]:
-    """PyTorch memory snapshots in a folder, or the path itself when it is one."""
-    if os.path.isdir(path):
-        return sorted((name for name in _walk(path) if _SNAPSHOT.search(name)), key=_natural)
-    return [path] if _SNAPSHOT.search(path) else []
-
-
-def _walk(top: str) -> list[str]:
-    found = []
-    for here, folders, names in os.walk(top):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in names:
-            path = os.path.join(here, name)
-            if not name.startswith(".") and os.path.isfile(path):
-                found.append(path)
-        if len(found) > MOST_FILES:
-            raise InputError(f"holds more than {MOST_FILES} files", top, hint="name a smaller folder")
-    return found
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in re.split(r"(\d+)", name)]
 
 
 def _ranks(name: str) -> tuple[int | None, int | None]:
@@ -124,6 +87,48 @@ def _raw(file: object) -> Iterator[bytes]:
         if not data:
             return
         yield data
+
+
+def _pipe(path: str) -> Iterator[bytes]:
+    """What comes through a named pipe; a pipe that nobody writes to is not waited for without end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        until = time.monotonic() + WAIT
+        while True:
+            try:
+                data = os.read(descriptor, BLOCK)
+            except BlockingIOError:
+                # somebody has it open and will write
+                os.set_blocking(descriptor, True)
+                continue
+            if data:
+                os.set_blocking(descriptor, True)
+                yield data
+            elif os.get_blocking(descriptor):
+                return
+            elif time.monotonic() > until:
+                raise InputError("is a pipe that nobody writes to", path, hint="name the file, or start what writes to it first")
+            else:
+                time.sleep(0.02)
+    finally:
+        os.close(descriptor)
+
+
+def _not_text(data: bytes) -> str | None:
+    """What the beginning of a file seems to be, None for text."""
+    for magic, name in _OTHER.items():
+        if data.startswith(magic):
+            return name
+    head = data[:4096]
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return None
+    odd = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in head)
+    return "binary data" if odd > len(head) // 10 and not _looks_wide(head) else None
+
+
+def _looks_wide(head: bytes) -> bool:
+    """UTF-16 without its mark: every second byte is zero."""
+    return head[1::2].count(0) > 0.8 * (len(head) // 2) or head[::2].count(0) > 0.8 * (len(head) // 2)
 
 
 def _stdin() -> Iterator[bytes]:
@@ -150,10 +155,13 @@ def _unpacked(blocks: Iterator[bytes], notes: list[str]) -> Iterator[bytes]:
         return
     taken = given = 0
     unpack = zlib.decompressobj(wbits=31)
+    # whether the present member has had no byte yet
+    fresh = True
     data = first
     while data:
         taken += len(data)
         while data:
+            fresh = False
             try:
                 out = unpack.decompress(data, BLOCK)
             except zlib.error as error:
@@ -168,10 +176,11 @@ def _unpacked(blocks: Iterator[bytes], notes: list[str]) -> Iterator[bytes]:
             if unpack.eof:
                 data = unpack.unused_data.lstrip(b"\0")
                 unpack = zlib.decompressobj(wbits=31)
+                fresh = True
                 if data[:2] != GZIP:
                     data = b""
             else:
                 data = unpack.unconsumed_tail
         data = next(blocks, b"")
-    if taken and not given:
-        notes.append("the gzip data is cut off")
+    if taken and not unpack.eof and (unpack.unconsumed_tail or not fresh):
+        notes.append(f"the gzip data is cut off: its first {given} bytes were read" if given else "the gzip data is cut off before its first byte")

@@ -10,7 +10,8 @@ from lclint.core.finding import Evidence
 from lclint.crash import environment, first, phases, snapshot
 from lclint.crash.collect import Collector
 from lclint.crash.events import Event
-from lclint.crash.reading import Log, logs, snapshots
+from lclint.crash.inputs import logs, snapshots
+from lclint.crash.reading import Log
 from lclint.crash.record import Crash, Frame, Reading
 from lclint.crash.scan import scan
 
@@ -36,11 +37,13 @@ def diagnose(paths: Iterable[str], progress: Callable[[int], None] | None = None
     names = []
     pickles: list[str] = []
     interrupted = False
+    taken: list[Log] = []
     for path in paths:
         names.append(path)
         found = snapshots(path)
         pickles += found
         for log in [] if found == [path] else logs(path):
+            taken.append(log)
             try:
                 scan(log, collector, progress)
             except KeyboardInterrupt:
@@ -50,9 +53,21 @@ def diagnose(paths: Iterable[str], progress: Callable[[int], None] | None = None
             break
     crash = _with_snapshots(summarise(collector), pickles, alone=len(pickles) == len(names))
     crash.path = crash.path or (names[0] if names else "")
+    if not interrupted and not pickles:
+        _refuse_nothing(crash, taken)
     if interrupted:
         crash.notes.append("reading was interrupted: this is what was seen until then")
     return crash
+
+
+def _refuse_nothing(crash: Crash, taken: list[Log]) -> None:
+    """Raises InputError where there was nothing to read, or nothing that is text."""
+    if not any(log.read for log in taken):
+        reason = next((note for log in taken for note in log.notes), "is empty")
+        raise InputError(reason, taken[0].name if taken else None, hint="name a log with text in it")
+    odd = [log for log in taken if log.read and log.other is not None]
+    if odd and all(log.other is not None or not log.read for log in taken) and crash.kind == "context_only" and not crash.settings and not crash.notes:
+        raise InputError(f"is not a text log but {odd[0].other}", odd[0].name, hint="name a log file")
 
 
 def _with_snapshots(crash: Crash, pickles: list[str], alone: bool) -> Crash:

@@ -86,6 +86,12 @@ def needed(g: Any) -> Any:
     return UNKNOWN if values is None else _gib(sum(values))
 
 
+@_derived("crash.last_iteration", "text")
+def last_iteration(g: Any) -> str:
+    """The last iteration that was reported complete, for messages; ``none`` where there is none."""
+    return "none" if g.run.crash.iteration is None else str(g.run.crash.iteration)
+
+
 @_derived("crash.model_error", "times")
 def model_error(g: Any) -> Any:
     """What the log shows to have been needed over what the memory model estimates; unknown for a phase that is not at the peak of a step."""
