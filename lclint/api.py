@@ -27,6 +27,7 @@ from lclint.sources.document import Document
 
 if TYPE_CHECKING:
     from lclint.config.explain import Resolved
+    from lclint.curing import Cure
     from lclint.diagnosing import Diagnosis
     from lclint.memory.asking import Asked
     from lclint.memory.result import Estimate
@@ -284,6 +285,13 @@ def diagnose_paths(paths: list[str], config: str | None, options: Options, progr
     return diagnosing.diagnose(paths, config, options, load_rules(options), progress)
 
 
+def cure(diagnosis: Diagnosis, options: Options, unsafe: bool) -> Cure | None:
+    """The fixes of a diagnosis made in the config that it was given; None without one, or where none changes it. Writes nothing."""
+    from lclint import curing
+
+    return curing.cure(diagnosis, options, load_rules(options), unsafe)
+
+
 def test_rules(folder: str) -> list[Any]:
     """Run the examples of the rules under ``folder``, which stand in for shipped rules of the same names. Raises RuleError."""
     from lclint.engine import examples
@@ -327,6 +335,7 @@ __all__ = [
     "check",
     "check_paths",
     "check_run",
+    "cure",
     "diagnose",
     "diagnose_paths",
     "estimate_memory",

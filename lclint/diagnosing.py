@@ -10,18 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lclint.catalog import tables
-from lclint.config import build
 from lclint.config.changes import changed, changed_list
-from lclint.config.cluster import gpu_facts
-from lclint.config.resolve import resolve
 from lclint.config.run import Run
-from lclint.core.errors import InputError
 from lclint.core.finding import SEVERITIES, Evidence, Finding, Fix, Record
 from lclint.core.options import Options
 from lclint.core.states import State
 from lclint.crash import summary
 from lclint.crash.record import MEMORY_FAILURES, Crash
-from lclint.crash.settings import CORE_DEFAULTS
 from lclint.crash.verdict import verdict
 from lclint.engine.evaluate import Hit, describe, evaluate
 from lclint.engine.operations import show
@@ -29,24 +24,42 @@ from lclint.engine.rules import RuleSet
 from lclint.facts.context import Facts
 from lclint.fixes.lower import lower
 from lclint.fixes.symbolic import fixes
-from lclint.sources import document as documents
-from lclint.sources import edits, files
+from lclint.ran import run_of
 
 GRAVE = ("crash", "oom")
 # from so many known fields on a changed config is worth checking
 ENOUGH = 5
-# phases in which what was needed is the peak of a training step
-AT_THE_PEAK = ("forward", "backward", "logits_loss", "moe", "optimizer_step")
 # share of the GPU that a scaled estimate may take; the rest is for contexts, communication and gaps
 ENOUGH_ROOM = 0.92
+# a smaller change of the estimate is none
+INFLUENCE = 0.005
 # of several diagnoses the one whose remedy is cheapest and surest comes first
+DIFFERENCES = "log-and-config-differ"
 FIRST = ("fragmentation-out-of-memory",)
 
 
 class Diagnosis(Record):
-    """The result: the crash, one sentence on it, the findings, the cluster, and the config file that fixes are for."""
+    """The result: the crash, one sentence on it, the findings, the cluster, and the config file that fixes are for.
 
-    __slots__ = ("crash", "verdict", "findings", "gpu", "gpus", "config_path", "config_text", "config_mark", "release")
+    ``differences`` are the fields of which log and file say otherwise (``field``, ``config``, ``log``). ``estimate`` is what the memory
+    model gives for the run as it was, GiB, and ``scale`` what it is multiplied by to agree with the log; None where one of them is not known.
+    """
+
+    __slots__ = (
+        "crash",
+        "verdict",
+        "findings",
+        "gpu",
+        "gpus",
+        "config_path",
+        "config_text",
+        "config_mark",
+        "release",
+        "run",
+        "differences",
+        "estimate",
+        "scale",
+    )
     crash: Crash
     verdict: str
     findings: list[Finding]
@@ -56,21 +69,25 @@ class Diagnosis(Record):
     config_text: str | None
     config_mark: str
     release: str
-    defaults = {"gpu": None, "gpus": None, "config_path": None, "config_text": None, "config_mark": ""}
+    run: Run
+    differences: list[dict[str, Any]]
+    estimate: float | None
+    scale: float | None
+    defaults = {
+        "gpu": None,
+        "gpus": None,
+        "config_path": None,
+        "config_text": None,
+        "config_mark": "",
+        "differences": [],
+        "estimate": None,
+        "scale": None,
+    }
 
     @property
     def memory_failure(self) -> bool:
         """Whether the run failed for want of memory."""
         return self.crash.kind in MEMORY_FAILURES
-
-    def patch(self, unsafe: bool) -> tuple[Fix, str] | None:
-        """The first fix that can be made in the config file, and the file's text after it; ``unsafe`` lets it be an unsafe one."""
-        allowed = ("safe", "unsafe") if unsafe else ("safe",)
-        for finding in self.findings:
-            for fix in finding.fixes:
-                if fix.edits and fix.applicability in allowed and self.config_text is not None:
-                    return fix, edits.apply(self.config_text, [(edit.start, edit.end, edit.text) for edit in fix.edits])
-        return None
 
 
 def diagnose(paths: Sequence[str], config: str | None, options: Options, rules: RuleSet, progress: Callable[[int], None] | None = None) -> Diagnosis:
@@ -78,16 +95,21 @@ def diagnose(paths: Sequence[str], config: str | None, options: Options, rules: 
     return of_crash(summary.diagnose(paths, progress), config, None, options, rules)
 
 
-def of_crash(crash: Crash, config: str | None, text: str | None, options: Options, rules: RuleSet) -> Diagnosis:
-    """The diagnosis of a crash; ``text`` is the config's when it is not in a file."""
-    run = _run(crash, config, text, options)
+def of_crash(crash: Crash, config: str | None, text: str | None, options: Options, rules: RuleSet, before: Diagnosis | None = None) -> Diagnosis:
+    """The diagnosis of a crash; ``text`` is the config's when it is not in a file.
+
+    ``before`` is the diagnosis of the config as it was, when fixes have been made in ``text`` since.
+    """
+    patched = frozenset() if before is None or text is None else _changes(before, config, text, options)
+    run = run_of(crash, config, text, options, patched)
     facts = Facts(run)
+    scale = _known(facts["crash.estimate_scale"]) if before is None else before.scale
     about_crashes, others = _split(rules)
     hits = evaluate(about_crashes, facts)
     for hit in hits:
         finding = describe(hit, facts)
         _place(finding, crash)
-    _attach(run, facts, rules, others, hits)
+    _attach(run, facts, rules, others, hits, scale)
     findings = [hit.finding for hit in hits if hit.finding is not None]
     findings.sort(key=lambda f: (f.rule not in FIRST, SEVERITIES.index(f.severity), f.code, f.case))
     gpus, gpu = facts["cluster.gpus"], facts["gpu.name"]
@@ -101,7 +123,32 @@ def of_crash(crash: Crash, config: str | None, text: str | None, options: Option
         config_text=run.document.text if run.document is not None else None,
         config_mark="\ufeff" if run.document is not None and run.document.bom else "",
         release=run.release,
+        run=run,
+        differences=run.crash_differences,
+        estimate=_known(facts["memory.peak_gib"]),
+        scale=scale,
     )
+
+
+def refused(diagnosis: Diagnosis, rules: RuleSet) -> list[Finding]:
+    """The findings, without fixes, of a check of the same run, by which a start-up would be refused or memory runs out."""
+    facts = Facts(diagnosis.run)
+    return [describe(hit, facts) for hit in evaluate(_split(rules)[1], facts, GRAVE)]
+
+
+def _changes(before: Diagnosis, config: str | None, text: str, options: Options) -> frozenset[str]:
+    """The fields that the file's new text says otherwise than its old one."""
+    old, new = (_written(before.crash, config, part, options) for part in (before.config_text or "", text))
+    return frozenset(field for field in old.keys() | new.keys() if field not in old or field not in new or old[field] != new[field])
+
+
+def _written(crash: Crash, config: str | None, text: str, options: Options) -> dict[str, Any]:
+    """What the file alone says."""
+    return run_of(Crash(path=crash.path), config, text, options).written
+
+
+def _known(value: Any) -> float | None:
+    return float(value) if _positive(value) else None
 
 
 def _split(rules: RuleSet) -> tuple[RuleSet, RuleSet]:
@@ -109,55 +156,6 @@ def _split(rules: RuleSet) -> tuple[RuleSet, RuleSet]:
     mine = [rule for rule in rules.rules if any(field.startswith("crash.") for field in rule.fields)]
     others = [rule for rule in rules.rules if not any(field.startswith("crash.") for field in rule.fields)]
     return RuleSet(mine, rules.bundles), RuleSet(others, rules.bundles)
-
-
-def _run(crash: Crash, config: str | None, text: str | None, options: Options) -> Run:
-    """The run of the config file, with what the log prints laid over it: the log is what ran."""
-    if config is not None or text is not None:
-        path = config or "config.yaml"
-        document = documents.load(files.read(path) if text is None else text.encode(), path)
-        base = documents.load(files.read(options.base), options.base) if options.base is not None else None
-        found, reason = build.from_document(document, options, base, named=True)
-        if found is None:
-            raise InputError(f"not a Megatron Bridge config: {reason}", path)
-        run = found
-    else:
-        run = build.from_overrides(options)
-    for field, value in crash.settings.items():
-        if field.partition(".")[0] not in tables.sections(run.release):
-            continue
-        standing = run.written.get(field, run)
-        if standing is not run and not isinstance(standing, State) and not _same(standing, value):
-            run.crash_differences.append({"field": field, "config": standing, "log": value})
-        run.written[field] = value
-        if standing is run:
-            run.origins[field] = "log"
-    if crash.defaults_known:
-        for field, value in CORE_DEFAULTS.items():
-            run.written.setdefault(field, value)
-    for name, value in crash.environment.items():
-        run.environment.setdefault(name, value)
-    given = run.given
-    if crash.world_size is not None and isinstance(given.get("cluster.gpus"), State):
-        given["cluster.gpus"] = crash.world_size
-    if "gpu.name" not in given:
-        if crash.gpu is not None:
-            given.update(gpu_facts(crash.gpu))
-        if crash.capacity_bytes is not None:
-            given["gpu.memory_gib"] = round(crash.capacity_bytes / 2**30, 2)
-    for name in ("torch", "te"):
-        if name in crash.versions and isinstance(given.get(f"{name}.version"), State):
-            given[f"{name}.version"] = crash.versions[name]
-    run.crash = crash
-    resolve(run)
-    return run
-
-
-def _same(left: Any, right: Any) -> bool:
-    if left == right:
-        # True == 1 for Python
-        return isinstance(left, bool) == isinstance(right, bool)
-    return isinstance(left, str) and isinstance(right, str) and left.rpartition(".")[2].lower() == right.rpartition(".")[2].lower()
 
 
 def _place(finding: Finding, crash: Crash) -> None:
@@ -169,7 +167,7 @@ def _place(finding: Finding, crash: Crash) -> None:
     finding.evidence = [Evidence(path=e.path, line=e.line, text=e.text) for e in crash.evidence]
 
 
-def _attach(run: Run, facts: Facts, rules: RuleSet, others: RuleSet, hits: list[Hit]) -> None:
+def _attach(run: Run, facts: Facts, rules: RuleSet, others: RuleSet, hits: list[Hit], scale: float | None) -> None:
     """Give every finding those of its fixes that change something and break nothing."""
     present: dict[tuple[Any, ...], int] | None = None
     offered: list[Fix] = []
@@ -190,12 +188,14 @@ def _attach(run: Run, facts: Facts, rules: RuleSet, others: RuleSet, hits: list[
                     present = _complaints(others, run)
                 if _worse(present, _complaints(others, after)):
                     continue
-                fix.title += _effect(facts, after)
+                fix.title += _effect(facts, after, scale)
             obstacle = _obstacle(run, facts, fix)
             if obstacle is not None:
                 fix.action = fix.action or obstacle
-            elif run.document is not None and all(field.partition(".")[0] in tables.sections(run.release) for field in fix.set):
+            elif (run.document is not None or run.recipe is not None) and all(field.partition(".")[0] in tables.sections(run.release) for field in fix.set):
+                said, fix.action = (fix.action, None) if run.document is None else (None, fix.action)
                 lower(run, fix)
+                fix.action = "; ".join(text for text in (said, fix.action) if text) or None
             for operation, field, value in fix.lists:
                 # as values too, for readers that do not apply edits
                 items = run.written.get(field)
@@ -215,19 +215,18 @@ def _obstacle(run: Run, facts: Facts, fix: Fix) -> str | None:
     return f"neither the log nor the file says what {unknown[0]} is: twice that" if unknown else None
 
 
-def _effect(facts: Facts, after: Run) -> str:
+def _effect(facts: Facts, after: Run, scale: float | None) -> str:
     """What the memory model says of a fix, its estimate scaled so that it gives for the run as it was what the log shows."""
-    before, needed = facts["memory.peak_gib"], facts["crash.needed_gib"]
-    if facts.run.crash is None or facts.run.crash.phase not in AT_THE_PEAK or not _positive(before) or not _positive(needed):
+    before = facts["memory.peak_gib"]
+    if scale is None or not _positive(before):
         return ""
     then = Facts(after)["memory.peak_gib"]
-    if not _positive(then) or abs(then - before) < 0.005 * before:
+    if not _positive(then) or abs(then - before) < INFLUENCE * before:
         return ""
-    scaled = then * needed / before
-    text = f" (estimated peak {needed:.1f} -> {scaled:.1f} GiB"
+    text = f" (estimated peak {before * scale:.1f} -> {then * scale:.1f} GiB"
     capacity = facts["crash.capacity_gib"]
     if _positive(capacity) and then < before:
-        text += ", enough" if scaled < ENOUGH_ROOM * capacity else ", not enough alone"
+        text += ", enough" if then * scale < ENOUGH_ROOM * capacity else ", not enough alone"
     return text + ")"
 
 

@@ -116,8 +116,7 @@ class Section:
                     elif known[0] is not row and row not in known:
                         known.append(row)
             fields = self._fields[classes] = {
-                name: self._field(name, rows[0]) if len(rows) == 1 else _widest([self._field(name, r) for r in rows])
-                for name, rows in variants.items()
+                name: self._field(name, rows[0]) if len(rows) == 1 else _widest([self._field(name, r) for r in rows]) for name, rows in variants.items()
             }
         return fields
 

@@ -14,6 +14,7 @@ from lclint.cli.errors import note
 from lclint.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from lclint.curing import Cure
     from lclint.diagnosing import Diagnosis
 
 QUIET_SECONDS = 2.0
@@ -24,8 +25,8 @@ QUIET_SECONDS = 2.0
 @click.option("--config", metavar="FILE", help="Config that the job ran with; the fixes are made for it.")
 @shared.config_options
 @shared.rule_options
-@click.option("--diff", is_flag=True, help="Print the first fix that the config file takes as a patch; write nothing.")
-@click.option("--fix", is_flag=True, help="Make that fix in the config file.")
+@click.option("--diff", is_flag=True, help="Print what --fix would change as a patch; write nothing.")
+@click.option("--fix", is_flag=True, help="Make the fixes in the config file, one by one, until the run fits.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --diff or --fix: an unsafe one too. Most of what helps against want of memory is.")
 @click.option("--format", "format_", type=click.Choice(["text", "json", "html"]), default="text", show_default=True, help="Form of the report.")
 @click.option("--output", metavar="FILE", help="Write the report to FILE.")
@@ -49,8 +50,9 @@ def command(logs: tuple[str, ...], config: str | None, **given: Any) -> int:
     if given["format_"] != "text" or given["diff"]:
         for text in diagnosis.crash.notes:
             note(text)
+    cured = api.cure(diagnosis, options, given["unsafe_fixes"] or not (given["diff"] or given["fix"])) if config is not None else None
     if given["diff"] or given["fix"]:
-        _patch(diagnosis, given)
+        _patch(diagnosis, cured, given)
         if given["diff"] and given["output"] is None:
             return int(diagnosis.memory_failure)
     if given["format_"] == "json":
@@ -60,32 +62,35 @@ def command(logs: tuple[str, ...], config: str | None, **given: Any) -> int:
     elif given["format_"] == "html":
         from lclint.report import diagnose_html
 
-        output.write(diagnose_html.render(diagnosis), given["output"], exact=True)
+        output.write(diagnose_html.render(diagnosis, cured), given["output"], exact=True)
     else:
         from lclint.report.diagnose_text import DiagnosisText
 
         form = DiagnosisText(colour=output.use_colour(given["color"], given["output"]), width=output.width(given["output"]))
-        output.write(form.render(diagnosis), given["output"])
+        output.write(form.render(diagnosis, cured), given["output"])
     return int(diagnosis.memory_failure)
 
 
-def _patch(diagnosis: Diagnosis, given: dict[str, Any]) -> None:
-    """Print or make the first fix that the config file takes."""
+def _patch(diagnosis: Diagnosis, cured: Cure | None, given: dict[str, Any]) -> None:
+    """Print the patch, or write the config file."""
     from lclint.report.diff import unified
     from lclint.sources import files
 
-    found = diagnosis.patch(given["unsafe_fixes"])
-    if found is None:
-        hint = "" if given["unsafe_fixes"] or diagnosis.patch(True) is None else "; --unsafe-fixes allows those that change speed or layout"
-        note(f"no fix for the config file{hint}")
-        return
-    fix, after = found
     path, before, mark = diagnosis.config_path or "", diagnosis.config_text or "", diagnosis.config_mark
-    if given["diff"]:
-        output.write(unified(path, mark + before, mark + after), exact=True)
+    if cured is None or cured.text == before:
+        unsafe = any(fix.edits and fix.applicability == "unsafe" for finding in diagnosis.findings for fix in finding.fixes)
+        hint = "; --unsafe-fixes allows those that change speed or layout" if unsafe and not given["unsafe_fixes"] else ""
+        note(f"no fix for the config file{hint}")
+    elif given["diff"]:
+        output.write(unified(path, mark + before, mark + cured.text), exact=True)
     else:
-        files.write_atomic(path, (mark + after).encode(), (mark + before).encode())
-    note(f"{path}: {fix.title}")
+        files.write_atomic(path, (mark + cured.text).encode(), (mark + before).encode())
+    if cured is not None:
+        for fix in cured.made:
+            note(f"{path}: {fix.title}")
+        for text in [*cured.notes, cured.estimate]:
+            if text:
+                note(f"{path}: {text}")
 
 
 class _Progress:

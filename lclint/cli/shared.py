@@ -18,7 +18,6 @@ _OVERRIDE = re.compile(r"(?P<mark>\+\+?|~)?(?P<key>[A-Za-z_$][\w$-]*(?:\.[\w$-]+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-
 def _recipes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """The recipes that a shell completes ``--recipe`` with."""
     from lclint.catalog import recipes
@@ -31,15 +30,11 @@ _CONFIG_OPTIONS = (
     click.option("--gpu", metavar="NAME", help="GPU that the job runs on, such as h100 or gb200."),
     click.option("--gpus", type=click.IntRange(min=1), metavar="N", help="Number of GPUs of the job."),
     click.option("--gpus-per-node", type=click.IntRange(min=1), metavar="N", help="GPUs in one node."),
-    click.option(
-        "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override a value, in Hydra's grammar, as the launch does. Repeatable."
-    ),
+    click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override a value, in Hydra's grammar, as the launch does. Repeatable."),
     click.option("--env", multiple=True, metavar="NAME=VALUE", help="Environment variable of the job. Repeatable."),
     click.option("--env-complete", is_flag=True, help="The job has no environment variables but those given."),
     click.option("--base", metavar="FILE", help="Config that the checked files override."),
-    click.option(
-        "--recipe", metavar="NAME", shell_complete=_recipes, help="Published recipe that the checked files, or the overrides, start from."
-    ),
+    click.option("--recipe", metavar="NAME", shell_complete=_recipes, help="Published recipe that the checked files, or the overrides, start from."),
     click.option("--bridge-version", metavar="VERSION", help="Megatron Bridge release to check for, such as 0.6."),
     click.option("--te-version", metavar="VERSION", help="Transformer Engine release."),
     click.option("--torch-version", metavar="VERSION", help="PyTorch release."),

@@ -73,7 +73,8 @@ class Crash(Record):
 
     ``signature`` names the pattern that the failure matched, ``error`` is its text, ``path`` and ``line`` where it stands. ``iteration`` is the
     last one reported complete before it. ``allocated_bytes`` includes CUDA graphs' private pools. ``settings`` is the configuration that the
-    log prints, by Bridge's field names; ``defaults_known`` is true where the log prints every value that is not a default.
+    log prints, by Bridge's field names; ``defaults_known`` is true where the log prints every value that is not a default. ``recipe`` is the one
+    that the launch command names.
     """
 
     __slots__ = (
@@ -117,6 +118,7 @@ class Crash(Record):
         "environment",
         "versions",
         "front_end",
+        "recipe",
         "last_phase",
         "first_error",
         "notes",
@@ -162,6 +164,7 @@ class Crash(Record):
     environment: dict[str, str]
     versions: dict[str, str]
     front_end: str | None
+    recipe: str | None
     last_phase: str | None
     first_error: str | None
     notes: list[str]
@@ -207,6 +210,7 @@ class Crash(Record):
         "environment": {},
         "versions": {},
         "front_end": None,
+        "recipe": None,
         "last_phase": None,
         "first_error": None,
         "notes": [],

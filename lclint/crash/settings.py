@@ -30,6 +30,7 @@ _YAML_LINE = re.compile(r"^(?: {2,}[-\w.]+:(?: .*)?| *- .*|[a-z_]+:(?: .*)?| {2,
 _DICT = re.compile(r"\{'[a-z_]+': .*'(?:num_layers|hidden_size|tensor_model_parallel_size)': .*\}", re.DOTALL)
 _NAMESPACE = re.compile(r"\bNamespace\((.{200,})\)", re.DOTALL)
 _FLAG = re.compile(r"(?<!\S)--([a-z][a-z0-9-]+)(?:[= ]([^\s-]\S*|-\d\S*))?")
+_RECIPE = re.compile(r"(?<!\S)--recipe[= ]([A-Za-z]\w{3,120})")
 _OVERRIDE = re.compile(r"(?<!\S)\+{0,2}([a-z_]+\.[a-z_][a-z0-9_.]*)=(\S+)")
 _LAUNCH = re.compile(r"\b(?:torchrun|python3?|srun|torch\.distributed)\b.*\.py\b")
 _PRETTY = re.compile(r"^[ {]*'([a-z_]+)': ([^,{}]+)[,}]*$")
@@ -146,13 +147,14 @@ def _literal(text: str, otherwise: Any) -> Any:
 class Settings:
     """Collects what a log prints of its configuration. ``values`` by field, ``lines`` the line of each, ``defaults_known`` after a summary."""
 
-    __slots__ = ("values", "lines", "defaults_known", "world_size", "_mode", "_section", "_yaml", "_misses", "_rows", "_weak")
+    __slots__ = ("values", "lines", "defaults_known", "world_size", "recipe", "_mode", "_section", "_yaml", "_misses", "_rows", "_weak")
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
         self.lines: dict[str, int] = {}
         self.defaults_known = False
         self.world_size: int | None = None
+        self.recipe: str | None = None
         self._mode = ""
         self._section = ""
         self._yaml: list[str] = []
@@ -311,6 +313,9 @@ class Settings:
             self._argument(name, value, line)
 
     def _command(self, text: str, line: int) -> None:
+        recipe = _RECIPE.search(text)
+        if recipe is not None:
+            self.recipe = recipe[1]
         for name, value in _FLAG.findall(text):
             self._argument(name.replace("-", "_"), value or "True", line, weak=True)
         sections = tables.sections(RELEASE)

@@ -105,6 +105,7 @@ def summarise(collector: Collector) -> Crash:
         lines=collector.last_line,
         died_of_it=len(collector.notice.died),
     )
+    crash.recipe = collector.settings.recipe
     crash.world_size = collector.settings.world_size or collector.world or None
     if collector.tasks_are_nodes:
         # srun's label is the number of a launcher, which has several ranks

@@ -92,15 +92,48 @@ def last_iteration(g: Any) -> str:
     return "none" if g.run.crash.iteration is None else str(g.run.crash.iteration)
 
 
+# phases in which what was needed is the peak of a training step
+AT_THE_PEAK = ("forward", "backward", "logits_loss", "moe", "optimizer_step")
+
+
+@_derived("crash.reported_peak_gib", "GiB")
+def reported_peak(g: Any) -> Any:
+    """The most that a memory report of the log shows allocated after two iterations or more: before, the optimizer's states are missing."""
+    found = [reading.max_allocated for reading in g.run.crash.readings if reading.iteration >= 2 and reading.max_allocated]
+    return _gib(max(found)) if found else UNKNOWN
+
+
+@_derived("crash.shown_gib", "GiB")
+def shown(g: Any) -> Any:
+    """What a training step needs as the log shows it: what was asked for on top of what was allocated, or else its memory reports."""
+    value = needed(g)
+    if g.run.crash.phase in AT_THE_PEAK and isinstance(value, float):
+        return value
+    return reported_peak(g)
+
+
 @_derived("crash.model_error", "times")
 def model_error(g: Any) -> Any:
-    """What the log shows to have been needed over what the memory model estimates; unknown for a phase that is not at the peak of a step."""
-    if g.run.crash.phase not in ("forward", "backward", "logits_loss", "moe", "optimizer_step"):
+    """What the log shows that a step needs over what the memory model estimates; unknown where it shows no step's peak."""
+    estimate, seen = g["memory.peak_gib"], shown(g)
+    if not isinstance(estimate, (int, float)) or not isinstance(seen, float) or estimate <= 0:
         return UNKNOWN
-    estimate, shown = g["memory.peak_gib"], needed(g)
-    if not isinstance(estimate, (int, float)) or not isinstance(shown, float) or estimate <= 0:
+    return round(seen / estimate, 2)
+
+
+@_derived("crash.estimate_scale", "times")
+def estimate_scale(g: Any) -> Any:
+    """By what the memory model's estimate is multiplied to agree with the log.
+
+    A report after whole steps is a peak, and counts either way. What had been needed when a step failed is only a lower bound: an estimate
+    above it stands.
+    """
+    estimate, seen, reported = g["memory.peak_gib"], shown(g), reported_peak(g)
+    if not isinstance(estimate, (int, float)) or not isinstance(seen, float) or estimate <= 0:
         return UNKNOWN
-    return round(shown / estimate, 2)
+    if isinstance(reported, float):
+        return max(seen, reported) / estimate
+    return max(1.0, seen / estimate)
 
 
 @_derived("crash.front_end", "name")
@@ -139,7 +172,8 @@ def graph_pools(g: Any) -> bool:
 def fragmented(g: Any) -> bool:
     """Whether what is reserved but not allocated would have held the request, private pools, limits and other processes apart.
 
-    Less than a hundredth of the device is no more than rounding: with it the next tensor fails. Where more is allocated than the device has (Windows' fallback to system memory) the figures say nothing.
+    Less than a hundredth of the device is no more than rounding: with it the next tensor fails. Where more is allocated than the device has
+    (Windows' fallback to system memory) the figures say nothing.
     """
     crash = g.run.crash
     values = _of(g, "reserved_unallocated_bytes", "requested_bytes")

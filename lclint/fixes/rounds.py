@@ -13,12 +13,15 @@ MOST_ROUNDS = 200
 GRAVE = ("crash", "oom")
 
 
-def fix_text(text: str, check: Callable[[str], FileReport], unsafe: bool) -> tuple[str, FileReport, list[str]]:
+def fix_text(
+    text: str, check: Callable[[str], FileReport], unsafe: bool, nearer: Callable[[Finding, str, str], bool] | None = None
+) -> tuple[str, FileReport, list[str]]:
     """``(new text, its report, notes)``: the text with every allowed fix that proves itself.
 
     Findings are taken by impact, crash first; of each the first alternative that is allowed and changes the file. After each fix
     the new text is checked: the finding must be gone, no crash or oom finding may be new and no such case undecided that was decided,
-    else the fix is taken back and named in the notes. A text seen before ends the loop; of all texts the one with the fewest
+    else the fix is taken back and named in the notes. ``nearer`` may say that a text, though the finding is still there, is a step on the
+    way from another one: then the fix stays, and is not offered a second time. A text seen before ends the loop; of all texts the one with the fewest
     crash findings is kept.
     """
     report = check(text)
@@ -33,7 +36,8 @@ def fix_text(text: str, check: Callable[[str], FileReport], unsafe: bool) -> tup
         finding, fix = chosen
         new_text = edits.apply(text, [(edit.start, edit.end, edit.text) for edit in fix.edits])
         new_report = check(new_text)
-        fault = _fault(finding, report, new_report)
+        step = nearer is not None and nearer(finding, text, new_text)
+        fault = _fault(finding, report, new_report, step)
         if fault is None and new_text in seen:
             fault = "it undoes another fix"
         if fault is not None:
@@ -44,7 +48,9 @@ def fix_text(text: str, check: Callable[[str], FileReport], unsafe: bool) -> tup
         text, report = new_text, new_report
         seen.add(text)
         weight = _weight(report)
-        if weight < best[0]:
+        if step:
+            refused.add(_name(finding, fix))
+        if weight < best[0] or (step and weight == best[0]):
             best = (weight, text, report)
     return best[1], best[2], notes
 
@@ -81,8 +87,8 @@ def _complaints(report: FileReport, finding: Finding) -> int:
     return sum((f.rule, f.case, without_indices(f.at)) == (finding.rule, finding.case, at) for f in report.findings)
 
 
-def _fault(finding: Finding, old: FileReport, new: FileReport) -> str | None:
-    if _complaints(new, finding) >= _complaints(old, finding):
+def _fault(finding: Finding, old: FileReport, new: FileReport, step: bool) -> str | None:
+    if not step and _complaints(new, finding) >= _complaints(old, finding):
         return "the finding is still there"
     # a case may be carried by another field after the change, and the next case of the same rule may have been hidden by this one
     known = {f.rule for f in old.findings}

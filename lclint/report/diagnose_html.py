@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from lclint.core.finding import Finding
 from lclint.crash.record import Reading
-from lclint.diagnosing import Diagnosis
+from lclint.curing import Cure
+from lclint.diagnosing import DIFFERENCES, Diagnosis
+from lclint.engine.operations import show
 from lclint.report.text import changes
 
 GIB = 2**30
@@ -17,29 +19,29 @@ _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:56em;padding:0 1em;color:#1b1f24;background:#fff}"
     "h1{font-size:1.3em}h2{font-size:1.05em;margin-top:1.6em}code,pre{font:13px/1.45 ui-monospace,monospace}"
     "pre{background:#f4f5f7;padding:.7em;overflow-x:auto}.error{color:#b42318}.warning{color:#9a6700}.info{color:#475467}"
-    "table{border-collapse:collapse}td{padding:.1em .8em .1em 0;vertical-align:top}svg text{font:11px system-ui,sans-serif;fill:#475467}"
+    "table{border-collapse:collapse}td,th{padding:.1em .8em .1em 0;vertical-align:top;text-align:left}svg text{font:11px system-ui,sans-serif;fill:#475467}"
     "@media(prefers-color-scheme:dark){body{background:#14171c;color:#e6e8eb}pre{background:#1e232b}.error{color:#ff8a7a}.warning{color:#e3b341}"
     ".info,svg text{color:#a0a8b4;fill:#a0a8b4}}"
 )
 
 
-def render(diagnosis: Diagnosis) -> str:
-    """The page."""
+def render(diagnosis: Diagnosis, cured: Cure | None = None) -> str:
+    """The page; ``cured`` is the config with the fixes made."""
     crash = diagnosis.crash
     body = [f"<h1>{_text(diagnosis.verdict)}</h1>", _facts(diagnosis)]
     if crash.evidence:
         rows = "".join(f"<tr><td><code>{_text(item.path)}:{item.line}</code></td><td>{_text(item.text)}</td></tr>" for item in crash.evidence)
         body.append(f"<h2>Evidence</h2><table>{rows}</table>")
+    body.extend(_differences(diagnosis))
     for finding in diagnosis.findings:
-        body.extend(_finding(finding))
-    found = diagnosis.patch(unsafe=True)
-    if found is not None and diagnosis.config_text is not None:
+        if finding.rule != DIFFERENCES:
+            body.extend(_finding(finding))
+    if cured is not None and diagnosis.config_text is not None and cured.text != diagnosis.config_text:
         from lclint.report.diff import unified
 
-        fix, after = found
-        body.append(
-            f"<h2>Patch ({fix.applicability}): {_text(fix.title)}</h2><pre>{_text(unified(diagnosis.config_path or '', diagnosis.config_text, after))}</pre>"
-        )
+        made = "".join(f"<li>{_text(fix.title)}</li>" for fix in cured.made)
+        patch = unified(diagnosis.config_path or "", diagnosis.config_text, cured.text)
+        body.append(f"<h2>Patch</h2><ul>{made}</ul><p>{_text(cured.estimate)}</p><pre>{_text(patch)}</pre>")
     body.extend(_charts(diagnosis))
     body.extend(f"<p>{_text(note)}</p>" for note in crash.notes)
     return (
@@ -68,6 +70,15 @@ def _facts(diagnosis: Diagnosis) -> str:
         ("settings recovered", len(crash.settings) or None),
     ]
     return "<table>" + "".join(f"<tr><td>{name}</td><td>{_text(value)}</td></tr>" for name, value in rows if value is not None) + "</table>"
+
+
+def _differences(diagnosis: Diagnosis) -> Iterator[str]:
+    if diagnosis.differences:
+        rows = "".join(
+            f"<tr><td><code>{_text(item['field'])}</code></td><td>{_text(show(item['log']))}</td><td>{_text(show(item['config']))}</td></tr>"
+            for item in diagnosis.differences
+        )
+        yield f"<h2>Log and config file differ: the log is what ran</h2><table><tr><th>field</th><th>in the log</th><th>in the file</th></tr>{rows}</table>"
 
 
 def _gib(size: int | None) -> str | None:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lclint.core.finding import Evidence, Finding
-from lclint.diagnosing import Diagnosis
+from lclint.curing import Cure
+from lclint.diagnosing import DIFFERENCES, Diagnosis
+from lclint.engine.operations import show
 from lclint.report.screen import count, printable, wrap
 from lclint.report.style import Style
 from lclint.report.text import changes
+
+# columns of one cell of a table
+MOST_CELL = 60
 
 
 class DiagnosisText:
@@ -18,11 +23,11 @@ class DiagnosisText:
         self.style = Style(colour)
         self.width = width
 
-    def render(self, diagnosis: Diagnosis) -> str:
-        """The whole report."""
-        return "".join(f"{line}\n" for line in self._lines(diagnosis))
+    def render(self, diagnosis: Diagnosis, cured: Cure | None = None) -> str:
+        """The whole report; ``cured`` is the config with the fixes made."""
+        return "".join(f"{line}\n" for line in self._lines(diagnosis, cured))
 
-    def _lines(self, diagnosis: Diagnosis) -> Iterator[str]:
+    def _lines(self, diagnosis: Diagnosis, cured: Cure | None) -> Iterator[str]:
         crash = diagnosis.crash
         paint = self.style.paint
         sentence = diagnosis.verdict
@@ -37,23 +42,37 @@ class DiagnosisText:
             yield ""
             yield paint("Evidence", "strong")
             yield from self._evidence(crash.evidence)
-        for finding in diagnosis.findings:
+        if diagnosis.differences:
             yield ""
-            yield from self._finding(finding)
-        yield from self._patch(diagnosis)
+            yield from self._differences(diagnosis)
+        for finding in diagnosis.findings:
+            if finding.rule != DIFFERENCES:
+                yield ""
+                yield from self._finding(finding)
+        yield from self._patch(diagnosis, cured)
         for text in crash.notes:
             yield from wrap(text, self.width, "note: ", "  ")
 
-    def _patch(self, diagnosis: Diagnosis) -> Iterator[str]:
-        found = diagnosis.patch(unsafe=True)
-        if found is None or diagnosis.config_text is None:
+    def _differences(self, diagnosis: Diagnosis) -> Iterator[str]:
+        yield self.style.paint("Log and config file differ", "strong") + ": the log is what ran"
+        rows = [("field", "in the log", "in the file")]
+        rows += [(item["field"], show(item["log"]), show(item["config"])) for item in diagnosis.differences]
+        rows = [(_cell(name), _cell(ran), _cell(written)) for name, ran, written in rows]
+        widths = [max(len(row[column]) for row in rows) for column in range(2)]
+        for name, ran, written in rows:
+            yield f"  {name:{widths[0]}}  {ran:{widths[1]}}  {written}"
+
+    def _patch(self, diagnosis: Diagnosis, cured: Cure | None) -> Iterator[str]:
+        if cured is None or cured.text == diagnosis.config_text or diagnosis.config_text is None:
             return
         from lclint.report.diff import unified
 
-        fix, after = found
         yield ""
-        yield self.style.paint("Patch", "strong") + f" ({fix.applicability}): {printable(fix.title)}"
-        for line in unified(diagnosis.config_path or "", diagnosis.config_text, after).splitlines():
+        how = "unsafe" if any(fix.applicability == "unsafe" for fix in cured.made) else "safe"
+        yield self.style.paint("Patch", "strong") + f" ({how})" + (f": {cured.estimate}" if cured.estimate else "")
+        for fix in cured.made:
+            yield from wrap(fix.title, self.width, "  - ", "    ")
+        for line in unified(diagnosis.config_path or "", diagnosis.config_text, cured.text).splitlines():
             yield f"  {printable(line)}"
 
     def _facts(self, diagnosis: Diagnosis) -> Iterator[str]:
@@ -72,6 +91,8 @@ class DiagnosisText:
             )
         if crash.handled and crash.kind != "handled_oom":
             yield f"{crash.handled} out-of-memory error(s) that the program dealt with"
+        if diagnosis.run.recipe is not None:
+            yield f"over the recipe {diagnosis.run.recipe}" + (", which the launch command names" if diagnosis.run.recipe == crash.recipe else "")
         if crash.settings:
             yield f"{count(len(crash.settings), 'setting')} recovered from the log"
 
@@ -95,3 +116,8 @@ class DiagnosisText:
                 yield from wrap(fix.action, self.width, "    ", "    ")
             for change in changes(fix):
                 yield from wrap(change, self.width, "    ", "      ")
+
+
+def _cell(text: str) -> str:
+    text = printable(text)
+    return text if len(text) <= MOST_CELL else text[: MOST_CELL - 3] + "..."

@@ -23,9 +23,7 @@ class TextReport:
     ``width`` is in columns; only paths, rule names and single long words go beyond it.
     """
 
-    def __init__(
-        self, options: Options, *, colour: bool = False, links: bool = False, width: int = 80, verbose: bool = False, quiet: bool = False
-    ) -> None:
+    def __init__(self, options: Options, *, colour: bool = False, links: bool = False, width: int = 80, verbose: bool = False, quiet: bool = False) -> None:
         self.options = options
         self.style = Style(colour, links)
         self.width = width

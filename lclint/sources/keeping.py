@@ -145,5 +145,3 @@ def _above(page: Page, edits: list[Edit], entry: int, texts: list[str]) -> list[
         if start < line <= end:  # the last line goes, with the break before it
             return [*edits[:number], (start, end, page.newline.join(["", *lines]) + new), *edits[number + 1 :]]
     return [(line, line, "".join(text + page.newline for text in lines)), *edits]
-
-

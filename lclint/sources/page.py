@@ -60,9 +60,7 @@ class Page:
         """Whether the values hold a path, and its value."""
         value = self.document.data
         for part in path:
-            if (isinstance(value, dict) and part in value) or (
-                isinstance(value, list) and isinstance(part, int) and -len(value) <= part < len(value)
-            ):
+            if (isinstance(value, dict) and part in value) or (isinstance(value, list) and isinstance(part, int) and -len(value) <= part < len(value)):
                 value = value[part]
             else:
                 return False, None

@@ -90,6 +90,57 @@ def test_diff_and_fix(cli, files) -> None:
     assert (files / "run.yaml").read_text() == CONFIG.replace("sequence_parallel: false", "sequence_parallel: true")
 
 
+def test_fixes_are_made_until_it_fits(cli, tmp_path, pieces) -> None:
+    """One fix is not enough by the estimate, two are; the estimate is higher than what the log had come to, so it stands as it is."""
+    config = (
+        "# lclint: recipe=llama3_8b_pretrain_8gpu_h100_bf16_config\nmodel:\n  seq_length: 32768   # long\n  recompute_granularity: null\n"
+        "train:\n  micro_batch_size: 4\n  global_batch_size: 128\n"
+    )
+    (tmp_path / "crash.log").write_text(pieces.stack("step", "mlp", last=pieces.message(), prefix="[rank3]: ") + "\n")
+    (tmp_path / "run.yaml").write_text(config)
+    command = ("diagnose", "crash.log", "--config", "run.yaml", "--gpus", "8", "--unsafe-fixes")
+    shown = cli(*command, "--diff")
+    assert "+  recompute_granularity: full" in shown.out
+    assert "+  micro_batch_size: 1" in shown.out
+    assert ": enough for 79.1 GiB" in shown.err
+    assert (tmp_path / "run.yaml").read_text() == config
+    done = cli(*command, "--fix")
+    assert done.status == 1
+    text = (tmp_path / "run.yaml").read_text()
+    assert "  seq_length: 32768   # long\n" in text
+    assert "  micro_batch_size: 1\n" in text
+
+
+def test_the_estimate_is_scaled_to_reports_of_whole_steps(of_text, pieces, checkout) -> None:
+    config = "# lclint: recipe=llama3_8b_pretrain_8gpu_h100_bf16_config\nmodel:\n  seq_length: 32768\n"
+    failed = pieces.stack("step", "mlp", last=pieces.message())
+    without = of_text(failed, config, gpus=8)
+    assert without.scale == 1.0
+    reported = of_text(pieces.memory(2) + "\n" + failed, config, gpus=8)
+    # 76.01 GiB at the failure are more than the 80.2 GB of the report
+    assert without.estimate is not None
+    assert reported.scale == pytest.approx(76.01 / without.estimate, rel=1e-3)
+
+
+def test_a_table_of_what_differs(cli, files) -> None:
+    done = cli("diagnose", "crash.log", "--config", "run.yaml")
+    table = done.out[done.out.index("Log and config file differ: the log is what ran") :].splitlines()
+    assert [line.split() for line in table[1:3]] == [["field", "in", "the", "log", "in", "the", "file"], ["train.micro_batch_size", "4", "2"]]
+    page = cli("diagnose", "crash.log", "--config", "run.yaml", "--format", "html")
+    assert "<td><code>train.micro_batch_size</code></td><td>4</td><td>2</td>" in page.out
+
+
+def test_the_recipe_that_the_launch_command_names(cli, tmp_path, pieces) -> None:
+    launch = "+ torchrun --nproc_per_node 8 run_recipe.py --recipe llama3_8b_pretrain_8gpu_h100_bf16_config train.micro_batch_size=4\n"
+    (tmp_path / "crash.log").write_text(launch + pieces.stack("step", "mlp", last=pieces.message(), prefix="[rank3]: ") + "\n")
+    done = cli("diagnose", "crash.log", "--gpus", "8")
+    words = " ".join(done.out.split())
+    assert "over the recipe llama3_8b_pretrain_8gpu_h100_bf16_config, which the launch command names" in words
+    assert "add to the command line: -- train.micro_batch_size=1" in words
+    given = cli("diagnose", "crash.log", "--gpus", "8", "--recipe", "llama3_70b_pretrain_64gpu_h100_bf16_config")
+    assert "over the recipe llama3_70b_pretrain_64gpu_h100_bf16_config;" in " ".join(given.out.split())
+
+
 def test_a_healthy_log(cli, files) -> None:
     done = cli("diagnose", "fine.log")
     assert done.status == 0
@@ -112,7 +163,7 @@ def test_the_log_is_what_ran(of_text, pieces) -> None:
     diagnosis = of_text(ARGUMENTS + pieces.stack("step", "mlp", last=pieces.message()), CONFIG)
     differing = [finding for finding in diagnosis.findings if finding.rule == "log-and-config-differ"]
     assert [finding.at for finding in differing] == ["train.micro_batch_size"]
-    assert "the job ran with 4 and the config file says 2" in differing[0].message
+    assert differing[0].message.startswith("train.micro_batch_size: 4 in the log, 2 in the config file. The log is what ran")
 
 
 def test_what_is_so_already_is_not_offered(of_text, pieces) -> None:

@@ -126,5 +126,3 @@ def _matrix(split: Any) -> Any:
     for share in shares + [0.0] * (3 - len(shares)):
         bounds.append(bounds[-1] + share / total)
     return [[low, high] if high > low else None for low, high in itertools.pairwise(bounds)]
-
-
