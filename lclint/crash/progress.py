@@ -11,13 +11,15 @@ from lclint.crash.record import Reading
 MOST_KEPT = 600
 MOST_VARIABLES = 200
 _END = re.compile(r"\[after training is done\]|\[exiting program|Training finished|training finished|`Trainer\.fit` stopped|max_steps=\d+` reached")
+_BEGUN = re.compile(r"before the start of training step|[Ss]tarting training loop|^training \.\.\.$")
 _RESTART = re.compile(r"will restart worker group|Restarting worker group|attempts? left", re.IGNORECASE)
 
 
 class Progress:
     """``feed`` takes records; ``during`` is the phase that the last progress line began ("" for none), ``attempt`` counts restarts.
 
-    ``iterations`` holds the last iteration of each file, ``ends`` the line on which a file says that training is over.
+    ``iterations`` holds the last iteration of each file, ``ends`` the line on which a file says that training is over;
+    ``training`` says that it has begun.
     """
 
     def __init__(self) -> None:
@@ -34,6 +36,7 @@ class Progress:
         self.during_line = 0
         self.attempt = 0
         self.ends: dict[str, int] = {}
+        self.training = False
         self._file = ""
 
     def begin(self, file: str) -> None:
@@ -69,6 +72,8 @@ class Progress:
             self.device = environment.device_name(text)
         if _RESTART.search(text):
             self.attempt += 1
+        if "training" in text and not self.training and _BEGUN.search(text):
+            self.training = True
         if ("done" in text or "exiting" in text or "raining" in text or "reached" in text) and _END.search(text):
             self.ends.setdefault(self._file, number)
 

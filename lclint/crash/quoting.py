@@ -18,7 +18,7 @@ _TALK = re.compile(
     r"(?i)\b(?:if you (?:see|get|hit|run into)|in case of|to avoid|such as|e\.g\.|for example|when you see|means that|may (?:lead|cause)|can (?:lead|cause)|"
     r"prevent|messages? like|errors? like|looks? like|a message|the message|known issue|see also)\b"
 )
-_SOURCE = re.compile(r"\b(?:raise|assert|if|elif|in|print|match|grep|re\.\w+)\b[^:]*[(\s]f?r?['\"][^'\"]*$")
+_SOURCE = re.compile(r"\b(?:raise|assert|if|elif|print|match|grep|re\.\w+)\b[^:]*[(\s]f?r?['\"][^'\"]*$")
 # a line that announces a generated text or a record below it
 _OPENS = re.compile(
     r"(?i)^\W*(?:generat(?:ed|ion|ions)|completions?|prompts?|responses?|(?:sample|example|record) \d+|sample output|"

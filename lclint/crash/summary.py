@@ -308,9 +308,12 @@ def _frame_evidence(file: str, frames: list[Frame]) -> list[Evidence]:
 
 
 def _last_phase(collector: Collector) -> str | None:
-    if collector.progress.during:
-        return collector.progress.during
-    return "training" if collector.progress.throughput or collector.progress.iteration else None
+    progress = collector.progress
+    if progress.ends and progress.iteration_line <= max(progress.ends.values()):
+        return "end of training"
+    if progress.during:
+        return progress.during
+    return "training" if progress.throughput or progress.iteration or progress.training else None
 
 
 def _slowdown(collector: Collector) -> float | None:

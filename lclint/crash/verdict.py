@@ -41,8 +41,11 @@ def verdict(crash: Crash) -> str:
         return _nothing(crash)
     if crash.kind == "not_memory":
         if crash.signature == "quoted":
-            return "no failure: the log quotes an out-of-memory error in text that was written or generated"
-        return f"not a memory failure{_where(crash)}: {crash.error}"
+            return "no failure: the log quotes an out-of-memory error in text that was written or generated" + "".join(f"; {part}" for part in _reached(crash))
+        reached = _when(crash)
+        if not reached and crash.last_phase and crash.phase == "unknown":
+            reached = f"; the last phase reported is {crash.last_phase.replace('_', ' ')}"
+        return f"not a memory failure{_where(crash)}{reached}: {crash.error}"
     parts = [_WHAT[crash.kind]]
     if crash.signature in _PROBABLE:
         parts[0] = "probably " + parts[0] + " (a process was killed, the log does not say by what)"
@@ -62,7 +65,7 @@ def _where(crash: Crash) -> str:
     elif crash.local_gpu is not None:
         text += f" on local {'rank' if crash.kind == 'host_oom' else 'GPU'} {crash.local_gpu}"
     if crash.host:
-        text += f" of {crash.host}"
+        text += f" of {crash.host}" if text else f" on {crash.host}"
     if crash.phase in _PHASE and crash.kind != "cuda_graph_oom":
         text += f" {_PHASE[crash.phase]}"
     return text
@@ -91,16 +94,22 @@ def _nothing(crash: Crash) -> str:
     if crash.signature == "cut-traceback":
         where = f" of rank {crash.first_rank}" if crash.first_rank is not None else ""
         return f"the log ends within a traceback{where}{_phase(crash)}: the error itself is cut off"
-    parts = ["no failure for want of memory"]
-    if crash.iteration is not None:
-        parts.append(f"the last iteration reported is {crash.iteration}")
-    elif crash.last_phase:
-        parts.append(f"the last phase reported is {crash.last_phase.replace('_', ' ')}")
+    parts = ["no failure for want of memory", *_reached(crash)]
     if crash.first_error:
         parts.append(f"the first error is: {crash.first_error}")
     elif crash.iteration is None and not crash.last_phase:
         parts.append(f"{len(crash.settings)} settings are printed, no error" if crash.settings else "and no error")
     return "; ".join(parts)
+
+
+def _reached(crash: Crash) -> list[str]:
+    """How far the run had come."""
+    parts = []
+    if crash.iteration is not None:
+        parts.append(f"the last iteration reported is {crash.iteration}")
+    if crash.last_phase and (crash.iteration is None or crash.last_phase != "training"):
+        parts.append(f"the last phase reported is {crash.last_phase.replace('_', ' ')}")
+    return parts
 
 
 def _phase(crash: Crash) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from lclint.core.finding import Finding
 from lclint.crash.record import Reading
@@ -15,13 +15,15 @@ from lclint.report.text import changes
 GIB = 2**30
 WIDTH, HEIGHT, LEFT, BOTTOM = 720, 220, 56, 28
 MOST_BARS = 64
+COLOURS = ("#3b6fb6", "#c77700")
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:56em;padding:0 1em;color:#1b1f24;background:#fff}"
     "h1{font-size:1.3em}h2{font-size:1.05em;margin-top:1.6em}code,pre{font:13px/1.45 ui-monospace,monospace}"
     "pre{background:#f4f5f7;padding:.7em;overflow-x:auto}.error{color:#b42318}.warning{color:#9a6700}.info{color:#475467}"
     "table{border-collapse:collapse}td,th{padding:.1em .8em .1em 0;vertical-align:top;text-align:left}svg text{font:11px system-ui,sans-serif;fill:#475467}"
+    "svg .limit{fill:#b42318;paint-order:stroke;stroke:#fff;stroke-width:3px}"
     "@media(prefers-color-scheme:dark){body{background:#14171c;color:#e6e8eb}pre{background:#1e232b}.error{color:#ff8a7a}.warning{color:#e3b341}"
-    ".info,svg text{color:#a0a8b4;fill:#a0a8b4}}"
+    ".info,svg text{color:#a0a8b4;fill:#a0a8b4}svg .limit{fill:#ff8a7a;stroke:#14171c}}"
 )
 
 
@@ -105,17 +107,27 @@ def _charts(diagnosis: Diagnosis) -> Iterator[str]:
     for reading in crash.readings:
         ranks[reading.rank or "?"] = max(ranks.get(reading.rank or "?", 0.0), _most(reading))
     if ranks:
-        yield "<h2>Most reserved, by rank (GiB)</h2>"
-        yield _bars(list(ranks.items())[:MOST_BARS], capacity)
-    by_iteration: dict[int, float] = {}
-    for reading in crash.readings:
-        by_iteration[reading.iteration] = max(by_iteration.get(reading.iteration, 0.0), _most(reading))
-    if len(by_iteration) > 1:
-        yield "<h2>Most reserved of any rank, over iterations (GiB)</h2>"
-        yield _line(sorted(by_iteration.items()), capacity)
+        fullest = sorted(ranks.items(), key=lambda item: -item[1])[:MOST_BARS]
+        cut = f", the {MOST_BARS} fullest of {len(ranks)}" if len(ranks) > MOST_BARS else ""
+        yield f"<h2>Most reserved, by rank (GiB){cut}</h2>"
+        yield _bars(sorted(fullest, key=lambda item: (len(item[0]), item[0])), capacity)
+    reserved, allocated = _by_iteration(crash.readings, "max_reserved"), _by_iteration(crash.readings, "max_allocated")
+    series = {name: points for name, points in (("most reserved", reserved), ("most allocated", allocated)) if len(points) > 1}
+    if series:
+        yield "<h2>Memory of the fullest rank, over iterations (GiB)</h2>"
+        yield _lines(series, capacity)
     if len(crash.throughput) > 3:
         yield "<h2>Time per iteration (s)</h2>"
-        yield _line([(float(number), milliseconds / 1000) for number, milliseconds in crash.throughput], None)
+        yield _lines({"": [(float(number), milliseconds / 1000) for number, milliseconds in crash.throughput]}, None)
+
+
+def _by_iteration(readings: list[Reading], name: str) -> list[tuple[float, float]]:
+    found: dict[int, float] = {}
+    for reading in readings:
+        value = getattr(reading, name)
+        if value is not None:
+            found[reading.iteration] = max(found.get(reading.iteration, 0.0), value / GIB)
+    return [(float(iteration), value) for iteration, value in sorted(found.items())]
 
 
 def _most(reading: Reading) -> float:
@@ -123,7 +135,7 @@ def _most(reading: Reading) -> float:
 
 
 def _bars(values: list[tuple[str, float]], limit: float | None) -> str:
-    top = max([value for _, value in values] + ([limit] if limit else [])) or 1.0
+    top = _top([value for _, value in values], limit)
     room = (WIDTH - LEFT) / len(values)
     marks = []
     for index, (name, value) in enumerate(values):
@@ -138,23 +150,36 @@ def _bars(values: list[tuple[str, float]], limit: float | None) -> str:
     return _chart(marks, top, limit)
 
 
-def _line(points: Iterable[tuple[float, float]], limit: float | None) -> str:
-    points = list(points)
-    top = max([value for _, value in points] + ([limit] if limit else [])) or 1.0
-    first, last = points[0][0], points[-1][0]
+def _lines(series: dict[str, list[tuple[float, float]]], limit: float | None) -> str:
+    points = [point for line in series.values() for point in line]
+    top = _top([value for _, value in points], limit)
+    first, last = min(x for x, _ in points), max(x for x, _ in points)
     across = (last - first) or 1
-    path = " ".join(f"{LEFT + (WIDTH - LEFT - 8) * (x - first) / across:.1f},{(HEIGHT - BOTTOM) * (1 - y / top):.1f}" for x, y in points)
-    marks = [f'<polyline points="{path}" fill="none" stroke="#3b6fb6" stroke-width="2"/>']
-    marks.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">{first:g}</text><text x="{WIDTH - 8}" y="{HEIGHT - 10}" text-anchor="end">{last:g}</text>')
+    marks = []
+    for number, (name, line) in enumerate(series.items()):
+        path = " ".join(f"{LEFT + (WIDTH - LEFT - 8) * (x - first) / across:.1f},{(HEIGHT - BOTTOM) * (1 - y / top):.1f}" for x, y in line)
+        marks.append(f'<polyline points="{path}" fill="none" stroke="{COLOURS[number]}" stroke-width="2"/>')
+        if name:
+            marks.append(f'<text x="{LEFT + 120 * (number + 1)}" y="{HEIGHT - 10}" style="fill:{COLOURS[number]}">{name}</text>')
+    marks.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">iteration {first:g}</text><text x="{WIDTH - 8}" y="{HEIGHT - 10}" text-anchor="end">{last:g}</text>')
     return _chart(marks, top, limit)
+
+
+def _top(values: list[float], limit: float | None) -> float:
+    """What the vertical axis ends at: a little above all that is shown."""
+    return 1.1 * (max([*values, limit or 0.0]) or 1.0)
 
 
 def _chart(marks: list[str], top: float, limit: float | None) -> str:
     if limit is not None:
         y = (HEIGHT - BOTTOM) * (1 - limit / top)
         marks.append(
-            f'<line x1="{LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#b42318" stroke-dasharray="4 3"><title>capacity {limit:.2f}</title></line>'
+            f'<line x1="{LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#b42318" stroke-dasharray="4 3"/>'
+            f'<text x="{WIDTH - 4}" y="{y - 4:.1f}" text-anchor="end" class="limit">capacity {limit:.1f}</text>'
         )
     axis = f'<line x1="{LEFT}" x2="{WIDTH}" y1="{HEIGHT - BOTTOM}" y2="{HEIGHT - BOTTOM}" stroke="#98a2b3"/>'
-    axis += f'<text x="{LEFT - 6}" y="11" text-anchor="end">{top:.1f}</text>'
+    for share in (0, 0.25, 0.5, 0.75, 1):
+        y = (HEIGHT - BOTTOM) * (1 - share)
+        axis += f'<line x1="{LEFT - 4}" x2="{LEFT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#98a2b3"/>'
+        axis += f'<text x="{LEFT - 8}" y="{min(max(y + 4, 10), HEIGHT - BOTTOM):.1f}" text-anchor="end">{top * share:.1f}</text>'
     return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="100%" role="img">{axis}{"".join(marks)}</svg>'

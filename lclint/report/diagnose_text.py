@@ -80,7 +80,9 @@ class DiagnosisText:
         if diagnosis.gpu or diagnosis.gpus:
             yield f"{diagnosis.gpus or '?'} GPUs" + (f" ({diagnosis.gpu})" if diagnosis.gpu else "")
         others = [rank for rank in crash.failed_ranks if rank != crash.first_rank]
-        if others and crash.first_rank is not None:
+        if crash.kind == "not_memory" and crash.fatal and crash.failed_ranks:
+            yield f"an earlier attempt ran out of memory on {count(len(crash.failed_ranks), 'rank')}"
+        elif others and crash.first_rank is not None:
             shown = ", ".join(map(str, others[:8])) + (" ..." if len(others) > 8 else "")
             yield f"the same on {count(len(others), 'other rank')}: {shown}"
         if crash.died_of_it:
