@@ -13,7 +13,8 @@ class Event(Record):
     """One failure that the log reports, with where it came from and what was known then.
 
     ``time`` is the last one seen before it, ``stamped`` says that it is the record's own. ``announced`` is "block" for a
-    failure below a line such as ``generated text:`` and "label" for one behind such a word: text if the run goes on after it.
+    failure below a line such as ``generated text:``, "label" for one behind such a word and "doubt" for one behind others: text if the run goes
+    on after it.
     """
 
     __slots__ = (

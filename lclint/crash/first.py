@@ -11,6 +11,8 @@ from lclint.crash.record import MEMORY_FAILURES
 
 # iterations after an error that show that it was not the end; output that lags behind by one or two proves nothing
 SURVIVED = 3
+# what a run can live through: messages of libraries that try another way, of a kernel that killed something else, of Ray, which starts workers anew
+SURVIVABLE = ("error", "disk-full", "nccl-buffer", "nvshmem-heap", "kernel-oom-killer", "ray-memory-monitor", "gpu-fault", "gpu-program-fault")
 
 
 def judged(events: Sequence[Event], progress: Progress) -> list[Event]:
@@ -68,17 +70,24 @@ def _first(real: Sequence[Event]) -> Event | None:
 
 
 def _survived(event: Event, progress: Progress) -> bool:
-    """Whether the run went on for iterations after an error that is not about memory."""
-    if event.kind != "not_memory" or event.signature not in ("error", "disk-full") or event.file != progress.iteration_file:
+    """Whether the run went on for iterations after a message that need not be the end."""
+    if event.signature not in SURVIVABLE or event.file != progress.iteration_file:
         return False
-    return event.attempt == progress.attempt and (progress.iteration or 0) >= (event.iteration or 0) + SURVIVED and progress.iteration_line > event.line
+    return _goes_on(event, progress)
+
+
+def _goes_on(event: Event, progress: Progress) -> bool:
+    """Whether more iterations follow in the same attempt than output lags behind."""
+    return event.attempt == progress.attempt and (progress.iteration or 0) >= (event.iteration or 0) + SURVIVED and _went_on(event, progress)
 
 
 def _is_text(event: Event, progress: Progress) -> bool:
     """Whether a failure that stands where generated texts stand is one: the run goes on after it, or nothing shows that a program failed."""
-    if _went_on(event, progress) or _line_of_end(event, progress) > event.line:
+    if _line_of_end(event, progress) > event.line:
         return True
-    return event.announced == "label" and not event.frames and event.rank is None
+    if event.announced == "doubt":
+        return _goes_on(event, progress)
+    return _went_on(event, progress) or (event.announced == "label" and not event.frames and event.rank is None)
 
 
 def _went_on(event: Event, progress: Progress) -> bool:

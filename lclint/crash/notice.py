@@ -57,6 +57,7 @@ class Notice:
         self._named_rank: int | None = None
         self._tails: dict[Key, tuple[str, Origin]] = {}
         self._time: str | None = None
+        self._begun = False
         self._block = 0
         self._opener: Key = ()
         self._order = 0
@@ -85,8 +86,10 @@ class Notice:
             self._block, self._opener = quoting.LONGEST_BLOCK, key
         elif self._block and "iteration" in text and lines.iteration(text) is not None:
             self._block = 0
+        # the sentence's first words may be on two lines
+        self._begun = ("CUDA" in text[-40:] or "out" in text[-40:]) and oom.begins_at_end(text)
         self._look(text, number, origin, key)
-        if "out of" in text[-60:] and len(self._tails) < MOST_TAILS:
+        if self._begun and len(self._tails) < MOST_TAILS:
             self._tails[key] = (text[-200:], origin)
 
     def _look(self, text: str, number: int, origin: Origin, key: Key) -> None:
@@ -115,11 +118,13 @@ class Notice:
             return
         if found is not None:
             signature, match = found
-            if quoting.is_quoted(text[: match.start()]):
+            if quoting.is_quoted(text[: match.start()]) or quoting.is_discussed(text[match.end() :]):
                 self._add(self._event("not_memory", "quoted", failures.PROBABLE, text, number, origin, key, quoted=True))
                 return
             event = self._event(signature.kind, signature.name, signature.weight, text, number, origin, key)
             event.phase = signature.phase
+            if quoting.is_labelled(text[: match.start()]):
+                event.announced = "label"
             groups = match.groupdict()
             if groups.get("bytes"):
                 event.requested = int(groups["bytes"])
@@ -144,7 +149,7 @@ class Notice:
             assert error is not None
             name, inner = error["name"], error["inner"]
             shown = error["text"] or ""
-            if name == "OutOfMemoryError" or inner == "OutOfMemoryError":
+            if name == "OutOfMemoryError" or inner == "OutOfMemoryError" or self._begun:
                 # ray.exceptions.OutOfMemoryError is the host's, every other one the GPU's; the sentence itself, if there is one, says more
                 host = "ray.exceptions.OutOfMemoryError" in text
                 kind, pattern = ("host_oom", "ray-memory-monitor") if host else ("gpu_oom", "named-only")
@@ -243,6 +248,8 @@ class Notice:
             event.rank = int(named[1])
         if quoting.is_labelled(lead):
             event.announced = "label"
+        elif event.rank is None and not event.frames and not event.announced and quoting.is_doubtful(lead):
+            event.announced = "doubt"
         self.sentences.start(event, text[start : start + LONGEST_TEXT])
 
     def _sentence(self, event: Event) -> None:

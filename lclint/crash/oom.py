@@ -17,6 +17,9 @@ UNITS = {"byte": 1, "bytes": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 # In running text, to find the sentence; the request's size has to end a clause: "2.00 GiB means that ..." is talk about it.
 START = re.compile(r"\bout\s*of\s*memory\W{0,4}\s*Tr\s?ied\s*to\s*allocate\b", re.IGNORECASE)
 _REQUEST = re.compile(r"Triedtoallocate" + SIZE + r"(?=\.(?!\d)|\(|,|;|\"|'|\\|$)")
+_FIRST_WORDS = "CUDAoutofmemory.Triedtoallocate"
+# so many letters of them tell them from other words
+LEAST = 5
 # the number or its unit is where a line was cut
 _CUT = re.compile(r"Triedtoallocate(?:(\d{1,15}(?:\.\d{0,9})?)([KMGT]?)i?)?(?:$|\.\.\.|…|\[\.\.|\(trunc|<trunc)")
 _CLAUSES = {
@@ -104,6 +107,19 @@ def size(number: str, unit: str) -> int:
 def complete(text: str) -> bool:
     """Whether the sentence has come to its end."""
     return _END.search(_squeeze(text)) is not None
+
+
+def closes(before: str, line: str) -> bool:
+    """Whether a line is the last letters of a sentence in parentheses: ``ed)``."""
+    return len(line) < 40 and line.rstrip().endswith(")") and before.count("(") > before.count(")")
+
+
+def begins_at_end(text: str) -> bool:
+    """Whether a line ends within the first words of the sentence, so that the rest is on the next one."""
+    end = _squeeze(text[-60:])
+    return any(end.endswith(_FIRST_WORDS[:length]) for length in range(LEAST, len(_FIRST_WORDS))) or any(
+        end.endswith(_FIRST_WORDS[4:length]) for length in range(4 + LEAST, len(_FIRST_WORDS))
+    )
 
 
 def is_cut(text: str) -> bool:

@@ -52,7 +52,7 @@ class Sentences:
         if pending is None:
             return False
         pending.left -= 1
-        if pending.left < 0 or not oom.continues(text) or oom.START.search(text) is not None:
+        if pending.left < 0 or not (oom.continues(text) or oom.closes(pending.text, text)) or oom.START.search(text) is not None:
             self.settle(pending.event.key)
             return False
         pending.text += text
