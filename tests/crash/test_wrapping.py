@@ -70,3 +70,36 @@ def test_any_width(wording, prefix, pieces) -> None:
         sizes = tuple(round(size * GIB) for size in (3.25, 44.4, 1.75, 38.5))
         assert found == ("gpu_oom", "moe", rank, *sizes), log
         assert crash.reserved_unallocated_bytes == round(2.5 * GIB), log
+
+
+DUMPS = {
+    "arguments": (
+        "------------------------ arguments ------------------------\n  micro_batch_size ................................ 2\n"
+        "  recompute_modules ............................... ['core_attn', 'mlp']\n  sequence_parallel ............................... True\n"
+        "  virtual_pipeline_model_parallel_size ............ None\n-------------------- end of arguments ---------------------\n"
+    ),
+    "summary": (
+        "======\nConfiguration Summary (Non-Default Values vs Megatron Core)\n======\n\n[model] Non-default values (vs Mcore TransformerConfig):\n"
+        "  recompute_modules: ['core_attn', 'mlp']  (Mcore default: None)\n  sequence_parallel: True  (Mcore default: False)\n"
+        "  virtual_pipeline_model_parallel_size: None  (Mcore default: 1)\n\nOther Configuration Values:\n[train]:\n  micro_batch_size: 2\n======\n"
+    ),
+    "yaml": (
+        "checkpoint:\n  _target_: megatron.bridge.training.config.CheckpointConfig\n  async_save: false\nmodel:\n"
+        "  _target_: megatron.bridge.models.llama.llama_provider.LlamaModelProvider\n  params_dtype:\n    _call_: false\n    _target_: torch.bfloat16\n"
+        "  recompute_modules:\n  - core_attn\n  - mlp\n  sequence_parallel: true\n  virtual_pipeline_model_parallel_size: null\ntrain:\n"
+        "  _target_: megatron.bridge.training.config.TrainingConfig\n  micro_batch_size: 2\n----------------------------------\n"
+    ),
+}
+
+
+# pytest indents by as many blanks as it likes
+@pytest.mark.parametrize("prefix", [name for name in PREFIXES if name != "pytest"])
+@pytest.mark.parametrize("dump", DUMPS)
+def test_settings(dump, prefix, pieces) -> None:
+    before, _ = PREFIXES[prefix]
+    log = "".join(f"{before}{line}\n" for line in DUMPS[dump].splitlines()) + pieces.iteration(3) + "\n"
+    found = diagnose_text(log).settings
+    assert found["train.micro_batch_size"] == 2
+    assert found["model.recompute_modules"] == ["core_attn", "mlp"]
+    assert found["model.sequence_parallel"] is True
+    assert found["model.virtual_pipeline_model_parallel_size"] is None
