@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -42,6 +43,9 @@ def command(logs: tuple[str, ...], config: str | None, **given: Any) -> int:
         raise UsageError("nothing to diagnose", hint="give a log file, a folder, or - for standard input")
     if (given["diff"] or given["fix"]) and config is None:
         raise UsageError("--diff and --fix change a config", hint="name it with --config FILE")
+    for path in (*logs, config) if given["output"] is not None else ():
+        if path is not None and os.path.exists(path) and os.path.exists(given["output"]) and os.path.samefile(path, given["output"]):
+            raise UsageError(f"--output {given['output']} would overwrite what is diagnosed", hint="name another file")
     from lclint import api
 
     progress = _Progress()
@@ -50,7 +54,8 @@ def command(logs: tuple[str, ...], config: str | None, **given: Any) -> int:
     if given["format_"] != "text" or given["diff"]:
         for text in diagnosis.crash.notes:
             note(text)
-    cured = api.cure(diagnosis, options, given["unsafe_fixes"] or not (given["diff"] or given["fix"])) if config is not None else None
+    changing = given["diff"] or given["fix"]
+    cured = api.cure(diagnosis, options, given["unsafe_fixes"] or not changing) if config is not None and (changing or given["format_"] != "json") else None
     if given["diff"] or given["fix"]:
         _patch(diagnosis, cured, given)
         if given["diff"] and given["output"] is None:

@@ -15,9 +15,7 @@ from lclint.core.errors import UsageError
 @click.command(short_help="Check configs in an editor while they are typed.")
 @shared.config_options
 @shared.rule_options
-@click.option(
-    "--delay", type=click.IntRange(0, 10_000), default=20, show_default=True, metavar="MS", help="Check after so many milliseconds without an edit."
-)
+@click.option("--delay", type=click.IntRange(0, 10_000), default=20, show_default=True, metavar="MS", help="Check after so many milliseconds without an edit.")
 def command(delay: int, **given: Any) -> int:
     """Speak the language server protocol over standard input and output. An editor starts it.
 

@@ -11,6 +11,7 @@ from lclint.crash.record import Reading
 MOST_KEPT = 600
 MOST_VARIABLES = 200
 _END = re.compile(r"\[after training is done\]|\[exiting program|Training finished|training finished|`Trainer\.fit` stopped|max_steps=\d+` reached")
+_ATTEMPT = re.compile(r"attempt_(\d{1,6})/")
 _BEGUN = re.compile(r"before the start of training step|[Ss]tarting training loop|^training \.\.\.$")
 _RESTART = re.compile(r"will restart worker group|Restarting worker group|attempts? left", re.IGNORECASE)
 
@@ -42,6 +43,9 @@ class Progress:
     def begin(self, file: str) -> None:
         """A new file begins."""
         self._file = file
+        named = _ATTEMPT.search(file.replace("\\", "/"))
+        if named is not None:
+            self.attempt = int(named[1])
         self.during = ""
         self.during_line = 0
 

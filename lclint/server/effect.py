@@ -27,9 +27,7 @@ class Effect:
     __slots__ = ("value", "bytes", "component", "component_bytes")
 
     def __init__(self, value: Any, before: Stage, after: Stage) -> None:
-        moved = {
-            name: after.components.get(name, 0) - before.components.get(name, 0) for name in before.components.keys() | after.components.keys()
-        }
+        moved = {name: after.components.get(name, 0) - before.components.get(name, 0) for name in before.components.keys() | after.components.keys()}
         self.value = value
         self.bytes = after.peak_bytes - before.peak_bytes
         self.component = max(sorted(moved), key=lambda name: abs(moved[name]), default="")

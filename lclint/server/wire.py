@@ -305,6 +305,3 @@ def _own_output() -> BinaryIO:
     wire = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return wire
-
-
-

@@ -153,6 +153,14 @@ def test_usage(cli, files) -> None:
     assert cli("diagnose", "crash.log", "--config", "fine.log").status == 2
 
 
+def test_a_report_does_not_replace_what_it_is_about(cli, files) -> None:
+    for name in ("crash.log", "run.yaml"):
+        before = (files / name).read_bytes()
+        done = cli("diagnose", "crash.log", "--config", "run.yaml", "--format", "html", "--output", name)
+        assert (done.status, "would overwrite" in done.err) == (2, True)
+        assert (files / name).read_bytes() == before
+
+
 def test_from_python(files) -> None:
     diagnosis = lclint.diagnose(files / "crash.log", files / "run.yaml", gpus=32)
     assert (diagnosis.crash.kind, diagnosis.gpus, diagnosis.memory_failure) == ("gpu_oom", 32, True)

@@ -87,6 +87,16 @@ def test_folder_of_ranks(tmp_path, crash_text, pieces) -> None:
     assert crash.path.endswith("3/stderr.log")
 
 
+def test_the_last_attempt_of_a_folder(tmp_path, crash_text, pieces) -> None:
+    """torchrun keeps attempts apart: the first one ran out of memory, the second died of its data."""
+    for attempt, rank, text in ((0, 3, crash_text), (1, 2, "".join(pieces.iteration(n) + "\n" for n in range(1, 6)) + "ValueError: bad shard\n")):
+        folder = tmp_path / f"attempt_{attempt}" / str(rank)
+        folder.mkdir(parents=True)
+        (folder / "stderr.log").write_text(text)
+    crash = diagnose([str(tmp_path)])
+    assert (crash.kind, crash.iteration, crash.failed_ranks) == ("not_memory", 5, [3])
+
+
 def test_ranks_by_file_name(tmp_path, pieces) -> None:
     for rank in range(3):
         (tmp_path / f"rank_{rank}.log").write_text("fine\n" if rank != 2 else pieces.message() + "\n")
