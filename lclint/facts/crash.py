@@ -227,7 +227,7 @@ def stack(g: Any) -> list[str]:
 @_derived("crash.in_source", "names")
 def in_source(g: Any) -> list[str]:
     """Words of the source text of the stack's innermost frames that tell what was being made."""
-    words = ("exp_avg", "exp_avg_sq", "foreach", "pin_memory", "main_param", "clone", "entropy")
+    words = ("exp_avg", "exp_avg_sq", "foreach", "pin_memory", "main_param", "clone", "entropy", "attention_mask")
     text = " ".join(frame.code for frame in g.run.crash.frames[-3:])
     return [word for word in words if word in text]
 

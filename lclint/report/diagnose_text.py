@@ -77,8 +77,10 @@ class DiagnosisText:
 
     def _facts(self, diagnosis: Diagnosis) -> Iterator[str]:
         crash = diagnosis.crash
-        if diagnosis.gpu or diagnosis.gpus:
-            yield f"{diagnosis.gpus or '?'} GPUs" + (f" ({diagnosis.gpu})" if diagnosis.gpu else "")
+        if diagnosis.gpus:
+            yield count(diagnosis.gpus, "GPU") + (f" ({diagnosis.gpu})" if diagnosis.gpu else "")
+        elif diagnosis.gpu:
+            yield f"GPUs: {diagnosis.gpu}"
         others = [rank for rank in crash.failed_ranks if rank != crash.first_rank]
         if crash.kind == "not_memory" and crash.fatal and crash.failed_ranks:
             yield f"an earlier attempt ran out of memory on {count(len(crash.failed_ranks), 'rank')}"
