@@ -18,6 +18,7 @@ from lclint.crash.settings import Settings
 from lclint.crash.stacks import Stacks
 
 MOST_RANKS = 20_000
+MOST_NOTES = 20
 
 # where a record can begin in the middle of a line
 _SPLIT = re.compile(
@@ -167,6 +168,9 @@ class Collector:
             layout = lines.world(rest)
             if layout is not None:
                 self.settings.layout(layout, number)
+        counted = lines.memory_summary(rest)
+        if counted is not None and len(self.notes) < MOST_NOTES:
+            self.notes.append(f"{counted} (line {number})")
         key = origin.key()
         if self.stacks.take(rest, number, key):
             self.notice.in_stack(key)

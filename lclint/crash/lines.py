@@ -23,6 +23,7 @@ STARTS = (
     re.compile(r"save_checkpoint for iteration (\d{1,15})"),
     re.compile(r"successfully saved checkpoint from iteration\s+(\d{1,15})"),
 )
+_SUMMARY = re.compile(r"CUDA OOMs: (\d{1,9})\s*\|\s*cudaMalloc retries: (\d{1,9})")
 _WORLD = re.compile(
     r"using world size: (?P<world>\d{1,9})(?:, data-parallel size: \d+)?(?:, context-parallel size: (?P<cp>\d{1,9}))?"
     r"(?:[^\n]*?tensor-model-parallel size: (?P<tp>\d{1,9}))?(?:[^\n]*?pipeline-model-parallel size: (?P<pp>\d{1,9}))?"
@@ -80,6 +81,12 @@ def readings(text: str, line: int) -> list[Reading]:
                 reading.retries = int(float(value))
         found.append(reading)
     return found
+
+
+def memory_summary(text: str) -> str | None:
+    """What the head of PyTorch's ``torch.cuda.memory_summary()`` counts, in words."""
+    match = _SUMMARY.search(text) if "CUDA OOMs" in text else None
+    return None if match is None else f"PyTorch's memory summary counts {match[1]} out-of-memory errors and {match[2]} retries"
 
 
 def world(text: str) -> dict[str, int] | None:

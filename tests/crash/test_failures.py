@@ -184,3 +184,8 @@ def test_every_needle_holds_a_stem() -> None:
     for signature in SIGNATURES:
         for needle in signature.needles:
             assert any(stem in needle for stem in STEMS), needle
+
+
+def test_a_memory_summary_is_told() -> None:
+    crash = diagnose_text("|            CUDA OOMs: 2            |        cudaMalloc retries: 7         |\n| Allocated memory      |   61218 MB |\n")
+    assert (crash.kind, crash.notes) == ("context_only", ["PyTorch's memory summary counts 2 out-of-memory errors and 7 retries (line 1)"])
