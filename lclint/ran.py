@@ -12,8 +12,8 @@ from lclint.config.run import BELOW, Run
 from lclint.core.errors import InputError, UsageError
 from lclint.core.options import Options
 from lclint.core.states import State
+from lclint.crash.names import CORE_DEFAULTS
 from lclint.crash.record import Crash
-from lclint.crash.settings import CORE_DEFAULTS
 from lclint.sources import document as documents
 from lclint.sources import files
 

@@ -1,21 +1,20 @@
 """The configuration that a log prints, by Bridge's field names.
 
-Five forms: Megatron's dump of its arguments (also a part of it), Bridge's YAML dump of 2025, Bridge's newer summary of values that are not
-Megatron Core's defaults, the dict that verl prints, and the command that launched the job. Dumps come from one process; lines of others
-between theirs are passed over.
+Six forms: Megatron's dump of its arguments (also a part of it), Bridge's YAML dump of 2025, Bridge's newer summary of values that are not
+Megatron Core's defaults, the dict that verl prints, the ``repr`` of a config or provider, and the command that launched the job. Dumps come
+from one process; lines of others between theirs are passed over.
 """
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from typing import Any
 
 from lclint.catalog import tables
+from lclint.crash.names import DTYPE, DTYPES, RELEASE, fields_of, literal, value_of
 
-RELEASE = "0.6"
 LONGEST_DUMP = 4000
+LONGEST_COMMAND = 20_000
 
 _ROW = re.compile(r"^ {2}([a-z][a-z0-9_]*) \.{2,} ?(.*)$")
 # a name of 48 characters or more has no dots
@@ -28,12 +27,13 @@ _SUMMARY_ROW = re.compile(r"^ {2}(\w+): (.*?)(?:  \(Mcore default: .*\))?$")
 _SECTION = re.compile(r"^([a-z][a-z_]*):(?: (null|\S.*))?$")
 _YAML_LINE = re.compile(r"^(?: {2,}[-\w.]+:(?: .*)?| *- .*|[a-z_]+:(?: .*)?| {2,}\S.*)$")
 _DICT = re.compile(r"\{'[a-z_]+': .*'(?:num_layers|hidden_size|tensor_model_parallel_size)': .*\}", re.DOTALL)
-_NAMESPACE = re.compile(r"\bNamespace\((.{200,})\)", re.DOTALL)
+_NAMESPACE = re.compile(r"\b(?:Namespace\((.{200,})\)|\w*(?:Config|Provider\w*)\((?=[^\n]*\b(?:num_layers|tensor_model_parallel_size)=)(.{80,})\))", re.DOTALL)
 _FLAG = re.compile(r"(?<!\S)--([a-z][a-z0-9-]+)(?:[= ]([^\s-]\S*|-\d\S*))?")
 _RECIPE = re.compile(r"(?<!\S)--recipe[= ]([A-Za-z]\w{3,120})")
-_OVERRIDE = re.compile(r"(?<!\S)\+{0,2}([a-z_]+\.[a-z_][a-z0-9_.]*)=(\S+)")
+_OVERRIDE = re.compile(r"(?<![^\s'\"])\+{0,2}([a-z_]+\.[a-z_][a-z0-9_.]*)=(\[[^\]\n]*\]|\"[^\"\n]*\"|'[^'\n]*'|[^\s'\"]+)")
 _LAUNCH = re.compile(r"\b(?:torchrun|python3?|srun|torch\.distributed)\b.*\.py\b")
-_PRETTY = re.compile(r"^[ {]*'([a-z_]+)': ([^,{}]+)[,}]*$")
+_LAUNCHER = re.compile(r"\b(?:torchrun|python3?|srun|torch\.distributed)\b")
+_PRETTY = re.compile(r"(?:^ *|\{)'([a-z_]+)': ([^,{}]+)[,}]*$")
 _PRETTY_NAMES = frozenset(
     (
         "tensor_model_parallel_size",
@@ -45,109 +45,13 @@ _PRETTY_NAMES = frozenset(
         "sequence_parallel",
     )
 )
-_INTEGER = re.compile(r"[-+]?\d{1,18}$")
-_FLOAT = re.compile(r"[-+]?(?:\d{1,18}\.\d{0,18}|\.\d{1,18}|\d{1,18}(?=[eE]))(?:[eE][-+]?\d{1,3})?$")
 _OPAQUE = re.compile(r"<[^<>]*>")
-_DTYPE = re.compile(r"\btorch\.(\w+)\b(?![\w(.])")
-_DTYPES = {"bfloat16": "bf16", "float32": "fp32", "float16": "fp16"}
-
-# Megatron's arguments that Bridge calls otherwise
-_OTHER_NAMES = {
-    "num_experts": "model.num_moe_experts",
-    "swiglu": "model.gated_linear_unit",
-    "group_query_attention": None,
-    "recompute_activations": None,
-    "optimizer": "optimizer.optimizer",
-    "num_workers": "dataset.num_workers",
-    "seed": "rng.seed",
-    "distributed_timeout_minutes": "dist.distributed_timeout_minutes",
-    "data_path": "dataset.data_path",
-    "eval_iters": "validation.eval_iters",
-    "eval_interval": "validation.eval_interval",
-    "create_attention_mask_in_dataloader": "dataset.create_attention_mask",
-    "lr_warmup_iters": "scheduler.lr_warmup_iters",
-    "padded_vocab_size": None,
-    "params_dtype": "model.params_dtype",
-    "fp16": "model.fp16",
-    "moe_token_drop_policy": "model.moe_token_drop_policy",
-}
-_ORDER = ("model", "train", "ddp", "optimizer", "checkpoint", "validation", "scheduler", "logger", "dataset", "rng", "dist")
-# a field that Bridge keeps in two sections and makes equal
-_TWICE = {"use_distributed_optimizer": ("ddp", "optimizer"), "bf16": ("model", "optimizer")}
-# what Megatron Core's config classes hold where nobody says otherwise: for a summary that prints only what differs
-CORE_DEFAULTS: dict[str, Any] = {
-    "model.tensor_model_parallel_size": 1,
-    "model.pipeline_model_parallel_size": 1,
-    "model.virtual_pipeline_model_parallel_size": None,
-    "model.context_parallel_size": 1,
-    "model.expert_model_parallel_size": 1,
-    "model.sequence_parallel": False,
-    "model.recompute_granularity": None,
-    "model.recompute_method": None,
-    "model.recompute_num_layers": None,
-    "model.cuda_graph_impl": "none",
-    "model.num_moe_experts": None,
-    "model.cpu_offloading": False,
-    "model.moe_aux_loss_coeff": 0.0,
-    "model.cross_entropy_loss_fusion": False,
-    "optimizer.use_precision_aware_optimizer": False,
-    "optimizer.optimizer_cpu_offload": False,
-    "ddp.use_distributed_optimizer": False,
-    "ddp.grad_reduce_in_fp32": False,
-}
-
-
-def fields_of(argument: str) -> list[str]:
-    """The fields of Bridge that one of Megatron's arguments is; [] for one that Bridge does not have."""
-    if argument in _OTHER_NAMES:
-        field = _OTHER_NAMES[argument]
-        return [] if field is None else [field]
-    sections = tables.field_sections(RELEASE).get(argument, ())
-    if argument in _TWICE:
-        return [f"{section}.{argument}" for section in _TWICE[argument]]
-    for section in _ORDER:
-        if section in sections:
-            return [f"{section}.{argument}"]
-    return []
-
-
-def value_of(text: str) -> Any:
-    """A value as Python, YAML or Megatron print it: numbers, booleans, None, lists; what is neither is text."""
-    text = text.strip()
-    if text in ("None", "null", "~"):
-        return None
-    if text in ("True", "true"):
-        return True
-    if text in ("False", "false"):
-        return False
-    dtype = _DTYPE.fullmatch(text)
-    if dtype is not None:
-        return _DTYPES.get(dtype[1], dtype[1])
-    if _INTEGER.match(text):
-        return int(text)
-    if _FLOAT.match(text):
-        return float(text)
-    if not text.startswith(("[", "(", "'", '"')) or len(text) > 20_000:
-        return text
-    value = _literal(text, text)
-    return value if isinstance(value, (bool, int, float, str, list)) else list(value) if isinstance(value, tuple) else text
-
-
-def _literal(text: str, otherwise: Any) -> Any:
-    """A Python literal, else ``otherwise``."""
-    with warnings.catch_warnings():
-        # what other processes print into a value can look like code that Python warns of
-        warnings.simplefilter("ignore")
-        try:
-            return ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return otherwise
 
 
 class Settings:
     """Collects what a log prints of its configuration. ``values`` by field, ``lines`` the line of each, ``defaults_known`` after a summary."""
 
-    __slots__ = ("values", "lines", "defaults_known", "world_size", "recipe", "_mode", "_section", "_yaml", "_misses", "_rows", "_weak")
+    __slots__ = ("values", "lines", "defaults_known", "world_size", "recipe", "_mode", "_section", "_yaml", "_misses", "_rows", "_weak", "_launch")
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
@@ -161,10 +65,13 @@ class Settings:
         self._misses = 0
         self._rows = 0
         self._weak: set[str] = set()
+        self._launch = ""
 
     def feed(self, text: str, line: int) -> None:
         """Take one record, its prefixes off and its indentation kept."""
         text = text.rstrip()
+        if self._launch or text.endswith("\\"):
+            text = self._joined(text)
         if self._mode:
             if getattr(self, "_in_" + self._mode)(text, line):
                 return
@@ -181,13 +88,23 @@ class Settings:
             self._yaml.append(text)
         elif "{'" in text and len(text) < 100_000 and (found := _DICT.search(text)) is not None:
             self._dict(found[0], line)
-        elif (pretty := _PRETTY.match(text)) is not None and pretty[1] in _PRETTY_NAMES:
+        elif text.endswith((",", "}")) and (pretty := _PRETTY.search(text)) is not None and pretty[1] in _PRETTY_NAMES:
             # verl prints its whole config, the actor's part first
             self._put(f"model.{pretty[1]}", value_of(pretty[2]), line, weak=True)
-        elif "Namespace(" in text and len(text) < 100_000 and (found := _NAMESPACE.search(text)) is not None:
-            self._namespace(found[1], line)
+        elif ("Namespace(" in text or "parallel_size=" in text) and len(text) < 100_000 and (found := _NAMESPACE.search(text)) is not None:
+            self._namespace(found[1] or found[2], line)
         elif ".py" in text and ("--" in text or "=" in text) and _LAUNCH.search(text):
             self._command(text, line)
+
+    def _joined(self, text: str) -> str:
+        """The lines of a command that goes on behind a backslash, once it has come to its end."""
+        if not self._launch and _LAUNCHER.search(text) is None:
+            return text
+        self._launch += " " + text.rstrip("\\")
+        if text.endswith("\\") and len(self._launch) < LONGEST_COMMAND:
+            return ""
+        whole, self._launch = self._launch, ""
+        return whole
 
     def close(self) -> None:
         """The dump that is open has come to its end."""
@@ -298,8 +215,8 @@ class Settings:
                 self._put(name, value, 0)
 
     def _dict(self, text: str, line: int) -> None:
-        text = _DTYPE.sub(lambda match: repr(_DTYPES.get(match[1], match[1])), _OPAQUE.sub("None", text))
-        pairs = _literal(text, None)
+        text = DTYPE.sub(lambda match: repr(DTYPES.get(match[1], match[1])), _OPAQUE.sub("None", text))
+        pairs = literal(text, None)
         if pairs is None:
             pairs = {name: value_of(value) for name, value in re.findall(r"'([a-z_]\w*)': ('[^']*'|\[[^\]]*\]|[^,{}]+)", text)}
         if isinstance(pairs, dict):

@@ -7,18 +7,17 @@ from collections.abc import Callable, Iterable
 
 from lclint.core.errors import InputError
 from lclint.core.finding import Evidence
-from lclint.crash import environment, first, phases, snapshot
+from lclint.crash import environment, evidence, first, phases, snapshot
 from lclint.crash.collect import Collector
 from lclint.crash.events import Event
 from lclint.crash.inputs import logs, snapshots
 from lclint.crash.reading import Log
-from lclint.crash.record import Crash, Frame, Reading
+from lclint.crash.record import Crash, Reading
 from lclint.crash.scan import scan
 
 # retries and slowdown from which a run that did not fail counts as thrashing its allocator
 THRASH_RETRIES = 8
 THRASH_SLOWDOWN = 1.25
-_SHOWN = 240
 # without a count of retries: so slow, with so much of a known GPU's memory reserved
 FULL_SLOWDOWN = 1.5
 FULL_SHARE = 0.94
@@ -125,7 +124,7 @@ def summarise(collector: Collector) -> Crash:
     crash.front_end = phases.front_end([frame.file for frame in crash.frames] or collector.stacks.files)
     error = collector.notice.first_error
     if error is not None and error is not event:
-        crash.first_error = _short(error.text)
+        crash.first_error = evidence.short(error.text)
     return crash
 
 
@@ -133,7 +132,7 @@ def _with_failure(crash: Crash, collector: Collector, event: Event, events: list
     crash.kind = event.kind
     crash.fatal = True
     crash.path, crash.line = event.file, event.line
-    crash.signature, crash.error = event.signature, _short(event.text)
+    crash.signature, crash.error = event.signature, evidence.short(event.text)
     crash.first_rank, crash.local_gpu, crash.host, crash.time = event.rank, event.local, event.host, event.time
     crash.requested_bytes = event.requested
     if crash.iteration is not None or event.iteration is not None:
@@ -158,7 +157,7 @@ def _with_failure(crash: Crash, collector: Collector, event: Event, events: list
     crash.phase = _phase(event, crash)
     if crash.kind == "gpu_oom" and crash.phase == "graph_capture":
         crash.kind = "cuda_graph_oom"
-    crash.evidence = _evidence(crash, event, collector)
+    crash.evidence = evidence.of(crash, event, collector)
 
 
 def _elsewhere(collector: Collector, file: str) -> int | None:
@@ -225,14 +224,14 @@ def _without_failure(crash: Crash, collector: Collector, events: list[Event]) ->
     handled = next((event for event in events if event.handled), None)
     quoted = next((event for event in events if event.quoted), None)
     if handled is not None:
-        crash.kind, crash.signature, crash.error = "handled_oom", "handled", _short(handled.text)
+        crash.kind, crash.signature, crash.error = "handled_oom", "handled", evidence.short(handled.text)
         crash.path, crash.line = handled.file, handled.line
         crash.first_rank = handled.rank
         if handled.message is not None:
             _sizes(crash, handled)
         crash.frames = handled.frames
         crash.phase = handled.phase or _phase(handled, crash)
-        crash.evidence = _evidence(crash, handled, collector)
+        crash.evidence = evidence.of(crash, handled, collector)
         return
     retries = [(reading.retries, reading) for reading in collector.progress.readings if reading.retries is not None]
     slowdown = _slowdown(collector)
@@ -254,9 +253,9 @@ def _without_failure(crash: Crash, collector: Collector, events: list[Event]) ->
         crash.evidence = [Evidence(path=crash.path, line=full.line, text=crash.error)]
         return
     if quoted is not None:
-        crash.kind, crash.signature, crash.error = "not_memory", "quoted", _short(quoted.text)
+        crash.kind, crash.signature, crash.error = "not_memory", "quoted", evidence.short(quoted.text)
         crash.path, crash.line = quoted.file, quoted.line
-        crash.evidence = [Evidence(path=quoted.file, line=quoted.line, text=_short(quoted.text))]
+        crash.evidence = [Evidence(path=quoted.file, line=quoted.line, text=evidence.short(quoted.text))]
         return
     if collector.cut_trace is not None:
         key, frames, file, line = collector.cut_trace
@@ -267,7 +266,7 @@ def _without_failure(crash: Crash, collector: Collector, events: list[Event]) ->
         crash.error = "a traceback whose last line is cut off"
         if key and key[0] == "rank":
             crash.first_rank = key[1]
-        crash.evidence = [Evidence(path=file, line=line, text="Traceback (most recent call last)"), *_frame_evidence(file, frames)]
+        crash.evidence = [Evidence(path=file, line=line, text="Traceback (most recent call last)"), *evidence.of_frames(file, frames)]
 
 
 def _full(collector: Collector) -> Reading | None:
@@ -276,35 +275,6 @@ def _full(collector: Collector) -> Reading | None:
         if reading.max_reserved and environment.fills(reading.max_reserved, FULL_SHARE):
             return reading
     return None
-
-
-def _evidence(crash: Crash, event: Event, collector: Collector) -> list[Evidence]:
-    shown = [Evidence(path=event.file, line=event.line, text=_short(event.text))]
-    shown += _frame_evidence(event.file, event.frames)
-    if not event.frames and event.during and event.during_line:
-        shown.append(Evidence(path=event.file, line=event.during_line, text=f"begins {event.during}"))
-    if event.iteration is not None and collector.progress.iteration_file == event.file and 0 < event.iteration_line < event.line:
-        shown.append(Evidence(path=event.file, line=event.iteration_line, text=f"iteration {event.iteration} is the last one reported before it"))
-    full = [reading for reading in collector.progress.readings if reading.max_reserved]
-    if full:
-        most = max(full, key=lambda reading: reading.max_reserved or 0)
-        shown.append(
-            Evidence(
-                path=collector.progress.iteration_file or event.file,
-                line=most.line,
-                text=f"rank {most.rank or '?'} had reserved {(most.max_reserved or 0) / 2**30:.2f} GiB at most after iteration {most.iteration}",
-            )
-        )
-    return shown
-
-
-def _frame_evidence(file: str, frames: list[Frame]) -> list[Evidence]:
-    """The innermost frame of the stack that tells a phase, and the innermost of all."""
-    telling = next((frame for frame in reversed(frames) if phases.of_frames([frame]) != "unknown"), None)
-    chosen = [frame for frame in (telling, frames[-1] if frames else None) if frame is not None]
-    if len(chosen) == 2 and chosen[0] is chosen[1]:
-        chosen.pop()
-    return [Evidence(path=file, line=f.at, text=_short(f"{f.file}:{f.line} in {f.function or '?'}" + (f": {f.code}" if f.code else ""))) for f in chosen]
 
 
 def _last_phase(collector: Collector) -> str | None:
@@ -326,11 +296,6 @@ def _slowdown(collector: Collector) -> float | None:
     last = sorted(times[-3:])[1] if len(times) >= 5 else times[-1]
     best = min(times)
     return last / best if best > 0 else None
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
 def diagnose_text(text: str, name: str = "crash.log") -> Crash:

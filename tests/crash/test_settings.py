@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lclint.crash.settings import fields_of, value_of
+from lclint.crash.names import fields_of, value_of
 from lclint.crash.summary import diagnose_text
 
 ROW = "  {} {} {}"
@@ -188,3 +188,35 @@ def test_a_config_that_verl_prints() -> None:
         "(TaskRunner pid=3) {'actor_rollout_ref': {'actor': {'megatron': {'context_parallel_size': 2,\n(TaskRunner pid=3)   'tensor_model_parallel_size': 4},"
     )
     assert crash.settings["model.tensor_model_parallel_size"] == 4
+
+
+@pytest.mark.parametrize(
+    ("log", "want"),
+    [
+        (
+            "torchrun \\\n  --nproc_per_node 8 \\\n  pretrain_gpt.py \\\n  --tensor-model-parallel-size 4 \\\n  --sequence-parallel\ntraining ...\n",
+            {"model.tensor_model_parallel_size": 4, "model.sequence_parallel": True},
+        ),
+        (
+            "+ srun python run.py 'model.recompute_modules=[core_attn,mlp]' ++train.micro_batch_size=2\n",
+            {"model.recompute_modules": ["core_attn", "mlp"], "train.micro_batch_size": 2},
+        ),
+        (
+            "GPTModelProvider(tensor_model_parallel_size=4, sequence_parallel=True, num_layers=32, hidden_size=4096, recompute_modules=['core_attn'], "
+            "params_dtype=torch.bfloat16, activation_func=<function silu at 0x7f>)\n",
+            {"model.tensor_model_parallel_size": 4, "model.num_layers": 32, "model.recompute_modules": ["core_attn"], "model.params_dtype": "bf16"},
+        ),
+        (
+            "{'actor_rollout_ref': {'actor': {'megatron': {'context_parallel_size': 2,\n                    'expert_model_parallel_size': 8,\n",
+            {"model.context_parallel_size": 2, "model.expert_model_parallel_size": 8},
+        ),
+    ],
+)
+def test_other_forms(log, want) -> None:
+    found = diagnose_text(log).settings
+    assert {field: found.get(field) for field in want} == want
+
+
+def test_the_recipe_of_a_launch_command() -> None:
+    assert diagnose_text("+ torchrun run_recipe.py --recipe llama3_8b_pretrain_config train.micro_batch_size=2\n").recipe == "llama3_8b_pretrain_config"
+    assert diagnose_text("see --recipe NAME in the manual\n").recipe is None
