@@ -42,6 +42,9 @@ _ALL = (
     b"_STATUS_ALLOC_FAILED",
     b"Watchdog caught",
     b"Error: ",
+    b"NVRM: Xid",
+    b"CANCELLED AT",
+    b"low on resource: memory",
     b"Configuration Summary (Non-Default",
     b" arguments ---",
 )
