@@ -3,8 +3,9 @@
     python benchmarks/startup.py [--runs N]
 
 The lclint that this interpreter imports is measured, so install the wheel first: a checkout also hashes its rule files
-at every start. CPU time is user plus system time of the process, the median of runs that take turns, so that a busy
-machine slows all of them alike. RSS is the peak of the process in MiB.
+at every start. The commands run in a folder of their own: ``-m`` would import a checkout that it is started in. CPU time is
+user plus system time of the process, the median of runs that take turns, so that a busy machine slows all of them alike.
+RSS is the peak of the process in MiB.
 """
 
 from __future__ import annotations
@@ -99,11 +100,11 @@ def dump() -> str:
     return "\n".join(lines) + "\n"
 
 
-def measure(command: list[str]) -> tuple[float, float]:
-    """CPU seconds and peak RSS in MiB of one run. The command may end with any status below 2."""
+def measure(command: list[str], folder: str) -> tuple[float, float]:
+    """CPU seconds and peak RSS in MiB of one run in ``folder``. The command may end with any status below 2."""
     # Byte code has to be kept between the runs, as it is for a user.
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    process = subprocess.Popen(command, env=kept, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, cwd=folder, env=kept, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert process.stderr is not None
     error = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -133,11 +134,11 @@ def main() -> None:
             "lclint check --format json run_config.yaml": [*lclint, "--format", "json", str(saved)],
         }
         for command in commands.values():
-            measure(command)  # fills the caches of byte code and of the file system
+            measure(command, folder)  # fills the caches of byte code and of the file system
         taken: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
         for _ in range(runs):
             for name, command in commands.items():
-                taken[name].append(measure(command))
+                taken[name].append(measure(command, folder))
         print(f"Python {sys.version.split()[0]}, {runs} runs, {len(OVERRIDES.splitlines())} and {saved.read_text().count(chr(10))} lines")
         print(f"{'':44} {'CPU ms':>7} {'ratio':>6} {'RSS MiB':>8}")
         floor = None

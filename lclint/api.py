@@ -201,7 +201,7 @@ def _standard_input() -> bytes:
 def _check(document: Document, options: Options, base: Document | None, rules: RuleSet, named: bool = False) -> FileReport | str:
     """The report of one document, or why it is not a Megatron Bridge config."""
     run, reason = build.from_document(document, options, base, named=named, tolerant=True)
-    return reason if run is None else check_run(run, rules)
+    return reason if run is None else check_run(run, rules, options.needs)
 
 
 def resolve(config: Any, fields: Sequence[str] = (), **options: Any) -> Resolved:

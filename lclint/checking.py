@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lclint.config.run import Run
-from lclint.core.finding import FileReport, Finding, Suppressed, Undecided
-from lclint.engine.evaluate import Hit, describe, evaluate
-from lclint.engine.rules import OFF, RuleSet
+from lclint.core.finding import FileReport, Finding, Suppressed
+from lclint.engine.evaluate import Hit, as_undecided, describe, evaluate
+from lclint.engine.rules import OFF, Case, Rule, RuleSet
 from lclint.facts.context import Facts
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ class Checked:
 
     __slots__ = ("report", "hits", "run", "facts", "rules", "_trial")
 
-    def __init__(self, run: Run, rules: RuleSet) -> None:
+    def __init__(self, run: Run, rules: RuleSet, needs: bool = True) -> None:
         self.run = run
         self.rules = rules
         facts = self.facts = Facts(run)
-        undecided: list[Undecided] = []
+        undecided: list[tuple[Rule, Case]] = []
         unasked: set[str] = set()
         found = evaluate(rules, facts, undecided=undecided, unasked=unasked)
         for hit in found:
@@ -43,7 +43,7 @@ class Checked:
             gpu=gpu if isinstance(gpu, str) else None,
             gpus=gpus if isinstance(gpus, int) else None,
             findings=findings,
-            undecided=[case for case in undecided if case.severity != OFF],
+            undecided=[as_undecided(rule, case, facts if needs else None) for rule, case in undecided if case.severity != OFF],
             unasked=frozenset(unasked),
             suppressions=suppressions,
             text=run.document.text if run.document is not None else None,
@@ -56,7 +56,7 @@ class Checked:
         finding = hit.finding
         return self.run.base is None or self.rules.about_base or finding is None or finding.severity != "info" or _touched(finding)
 
-    def _silence(self, found: list[Hit], undecided: list[Undecided], unasked: set[str]) -> tuple[list[Finding], list[Suppressed]]:
+    def _silence(self, found: list[Hit], undecided: list[tuple[Rule, Case]], unasked: set[str]) -> tuple[list[Finding], list[Suppressed]]:
         """The findings that the file's comments leave, with those about the comments, and what they silence."""
         document = self.run.document
         if document is None or not document.directives():
@@ -89,9 +89,9 @@ class Checked:
         attach(self._trial, hits)
 
 
-def check_run(run: Run, rules: RuleSet) -> FileReport:
-    """Check one run against the rules: findings with their fixes, what could not be decided, what was suppressed."""
-    checked = Checked(run, rules)
+def check_run(run: Run, rules: RuleSet, needs: bool = True) -> FileReport:
+    """Check one run against the rules: findings with their fixes, what could not be decided (with what it ``needs``), what was suppressed."""
+    checked = Checked(run, rules, needs)
     checked.add_fixes(checked.hits)
     return checked.report
 

@@ -52,6 +52,7 @@ def command(words: tuple[str, ...], **given: Any) -> int:
     """
     paths, given["words"] = shared.overrides_apart(words, given["recipe"] is not None)
     options = shared.options(given)
+    options.needs = given["verbose"] or given["format_"] != "text"
     if not paths and not options.sets and not options.words and options.recipe is None:
         raise UsageError("nothing to check", hint="give a file, a directory, - for standard input, --recipe NAME, or overrides KEY=VALUE")
     _refuse_to_overwrite(given["output"], [*paths, options.base])

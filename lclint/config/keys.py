@@ -99,24 +99,22 @@ def check(run: Run) -> dict[str, list[Record]]:
     for name in sorted({name.partition(".")[0] for name in by_user}):
         if name not in sections:
             _unknown_section(run, name, list(sections), found)
-    open_sections: dict[str, Section | None] = {}
-    below: dict[str, dict[str, Field] | None] = {}
+    places: dict[str, tuple[str, Section, dict[str, Field] | None, dict[str, Field] | None] | None] = {}
     for name in by_user:
-        section_name, _, rest = name.partition(".")
-        if not rest or section_name not in sections:
+        parent, _, key = name.rpartition(".")
+        if not parent:
             continue
-        if section_name not in open_sections:
-            open_sections[section_name] = _section(run, section_name)
-        section = open_sections[section_name]
-        if section is None:
+        if parent not in places:
+            section_name = parent.partition(".")[0]
+            section = _section(run, section_name) if section_name in sections else None
+            places[parent] = None if section is None else (section_name, section, fields_below(run, section, parent), _usual(run, section, parent))
+        place = places[parent]
+        if place is None:
             continue
-        if name.endswith("._target_"):
+        section_name, section, fields, usual = place
+        if key == "_target_":
             _class(run, section, section_name, name, found)
             continue
-        parent, _, key = name.rpartition(".")
-        if parent not in below:
-            below[parent] = fields_below(run, section, parent)
-        fields = below[parent]
         if fields is None:
             continue
         field = fields.get(key)
@@ -125,7 +123,10 @@ def check(run: Run) -> dict[str, list[Record]]:
         elif run.kind == "dump" and not field.init and field.deprecated is not None:
             # an old name that is a property by now: an override can set it, a saved config cannot
             _of_another_release(run, section_name, name, key, found)
-        elif _rare(run, section, section_name, name, key) and _of_another_release(run, section_name, name, key, found):
+        elif usual is not None and key not in usual and _of_another_release(run, section_name, name, key, found):
+            # the class is not named and the usual one does not have the field: it may be one that most classes have lost
+            continue
+        elif written[name].__class__ in _plain_classes(field) and written[name] != "None":
             continue
         elif not run.complete or run.origins[name] == "set" or run.kind == "override":
             _value(name, field, written[name], run, found)
@@ -178,10 +179,24 @@ def _class(run: Run, section: Section, section_name: str, name: str, found: dict
         found["class_release"].append(record)
 
 
-def _rare(run: Run, section: Section, section_name: str, name: str, key: str) -> bool:
-    """Whether the class is not named and the usual one does not have the field: it may be one that most classes have lost."""
-    usual = COMMON_CLASSES.get(section_name)
-    return usual is not None and name.count(".") == 1 and f"{section_name}._target_" not in run.written and key not in (section.fields(usual) or {})
+def _usual(run: Run, section: Section, parent: str) -> dict[str, Field] | None:
+    """The fields of the class that a section most likely is of, where the config does not name its class."""
+    usual = COMMON_CLASSES.get(parent)
+    return None if usual is None or f"{parent}._target_" in run.written else section.fields(usual) or {}
+
+
+_SCALARS = {"int": int, "float": float, "bool": bool, "str": str, "null": type(None)}
+_plain: dict[Field, frozenset[type]] = {}
+
+
+def _plain_classes(field: Field) -> frozenset[type]:
+    """The classes of values of which nothing is to be said, text ``None`` aside."""
+    found = _plain.get(field)
+    if found is None:
+        looked_at = field.deprecated is not None or field.choices is not None
+        kinds = () if looked_at else _SCALARS if "any" in field.kinds else field.kinds & _SCALARS.keys()
+        found = _plain[field] = frozenset(_SCALARS[kind] for kind in kinds)
+    return found
 
 
 def _of_another_release(run: Run, section: str, name: str, key: str, found: dict[str, list[Record]]) -> bool:

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from lclint.sources.document import Document
 
 
+# the first words of names that are no fields: what the command line says, the environment, the element of each:, other readings of a field
+NO_SECTIONS = frozenset(("written", "user", "item", "index", "env", "gpu", "cluster", "te", "torch", "bridge", "config"))
+# names as (first word, the rest, the names that they stand below): the same few hundred are asked for in every file
+_PARTS: dict[str, tuple[str, str, tuple[str, ...]]] = {}
+_MOST_PARTS = 20_000
+
 # origins of values that lie below the checked file
 BELOW = ("base", "recipe")
 
@@ -106,7 +112,13 @@ class Run:
 
     def missing(self, name: str) -> Any:
         """The value of a name that ``resolved`` does not hold."""
-        section, _, rest = name.partition(".")
+        section, rest, parents = _PARTS.get(name) or _parts(name)
+        if section in NO_SECTIONS:
+            return self._special(name, section, rest)
+        return self._below(parents)
+
+    def _special(self, name: str, section: str, rest: str) -> Any:
+        """The value of a name that is no field."""
         if section == "written":
             return self.written[rest] if rest in self.written else self._absent(rest)
         if section == "user":
@@ -126,13 +138,13 @@ class Run:
         return self._absent(name)
 
     def _absent(self, name: str) -> Any:
-        parent = name.rpartition(".")[0]
-        while parent:
-            # below null, or below a scalar where a mapping could be, there is nothing
-            value = self.written.get(parent, self)
-            if value is not self:
-                return NOT_APPLICABLE if self.complete or value.__class__ is not dict or "_target_" in value else UNKNOWN
-            parent = parent.rpartition(".")[0]
+        return self._below((_PARTS.get(name) or _parts(name))[2])
+
+    def _below(self, parents: tuple[str, ...]) -> Any:
+        """What a field is that is not there, by the names that it would stand below, the innermost first."""
+        for parent in parents:
+            if parent in self.written:
+                return UNKNOWN if self.is_open(parent) else NOT_APPLICABLE
         return NOT_APPLICABLE if self.complete else UNKNOWN
 
     def value_at(self, at: str) -> Any:
@@ -146,6 +158,14 @@ class Run:
         for index in indices:
             value = value[index] if value.__class__ is list and index < len(value) else None
         return value
+
+    def is_open(self, parent: str) -> bool:
+        """Whether a field that is not there could be, with any value, below ``parent``."""
+        if self.complete:
+            return False
+        # below null, or below a scalar where a mapping could be, there is nothing
+        value = self.written.get(parent, self)
+        return value is self or (value.__class__ is dict and "_target_" not in value)
 
     def place(self, at: str) -> Place:
         """Where a finding at that field points: into the file when the value stands there.
@@ -180,6 +200,20 @@ class Run:
                 place.line, place.column = self.document.position(span[0])
                 place.end_line, place.end_column = self.document.position(span[1])
         return place
+
+
+def _parts(name: str) -> tuple[str, str, tuple[str, ...]]:
+    """The entry of ``_PARTS`` for a name that is asked for the first time."""
+    section, _, rest = name.partition(".")
+    parents = []
+    parent = name.rpartition(".")[0]
+    while parent:
+        parents.append(parent)
+        parent = parent.rpartition(".")[0]
+    if len(_PARTS) >= _MOST_PARTS:
+        _PARTS.clear()
+    found = _PARTS[name] = (section, rest, tuple(parents))
+    return found
 
 
 def field_path(at: str) -> tuple[str | int, ...]:

@@ -186,8 +186,12 @@ class Undecided(Record):
     impact: str
     _needs: list[str] | Callable[[], list[str]]
 
-    def __init__(self, *, needs: list[str] | Callable[[], list[str]], **values: Any) -> None:
-        super().__init__(_needs=needs, **values)
+    def __init__(self, rule: str, case: str, severity: str, impact: str, needs: list[str] | Callable[[], list[str]]) -> None:
+        self.rule = rule
+        self.case = case
+        self.severity = severity
+        self.impact = impact
+        self._needs = needs
 
     @property
     def needs(self) -> list[str]:

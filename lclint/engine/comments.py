@@ -10,9 +10,9 @@ from typing import Any
 
 from lclint.config.header import Fault
 from lclint.core.errors import InputError
-from lclint.core.finding import Edit, Finding, Fix, Undecided
+from lclint.core.finding import Edit, Finding, Fix
 from lclint.engine.evaluate import Hit, describe, element, evaluate, fill, holds_there
-from lclint.engine.rules import Rule, RuleSet
+from lclint.engine.rules import Case, Rule, RuleSet
 from lclint.engine.suppress import Entry, Suppressor
 from lclint.facts.context import Facts
 from lclint.facts.registry import FACTS
@@ -36,7 +36,7 @@ class Remark:
 
 
 def remarks(
-    suppressor: Suppressor, faults: Iterable[Fault], facts: Facts, rules: RuleSet, undecided: list[Undecided], unasked: set[str], hits: Iterable[Hit]
+    suppressor: Suppressor, faults: Iterable[Fault], facts: Facts, rules: RuleSet, undecided: list[tuple[Rule, Case]], unasked: set[str], hits: Iterable[Hit]
 ) -> list[Finding]:
     """The findings about a file's comments, with their fixes, once all other rules have been asked and the comments applied.
 
@@ -48,7 +48,7 @@ def remarks(
     if not any(MALFORMED in rule.fields for rule in mine):
         for fault in faults:
             raise InputError(fault.error.message, document.path, fault.directive.line, fault.error.hint)
-    open_rules = unasked | {case.rule for case in undecided}
+    open_rules = unasked | {rule.name for rule, _ in undecided}
     found = {
         MALFORMED: [*_malformed(document, rules.every), *(_option(fault) for fault in faults)],
         UNKNOWN: [_unknown(entry, document) for entry in suppressor.entries if entry.error is not None],

@@ -15,8 +15,6 @@ from lclint.facts.context import Facts
 
 # what a user can do something about comes first when several places could carry a finding
 _PLACE_ORDER = {"set": 0, "file": 1, "log": 1, "env": 2, "base": 3, "recipe": 3, "default": 4}
-# names that are no fields of the config, so that their rules are asked whatever fields are known
-_BESIDE = ("env.", "keys.", "comments.", "config.", "te.", "torch.", "bridge.")
 
 
 class Hit:
@@ -89,7 +87,7 @@ def evaluate(
     rules: RuleSet,
     facts: Facts,
     impacts: tuple[str, ...] = (),
-    undecided: list[Undecided] | None = None,
+    undecided: list[tuple[Rule, Case]] | None = None,
     hidden: bool = False,
     unasked: set[str] | None = None,
 ) -> list[Hit]:
@@ -104,22 +102,35 @@ def evaluate(
     # and a diagnosis asks about its log first of all
     known = None if facts.run.complete or facts.run.crash is not None else facts.run.resolved
     newest = facts.run.release == NEWEST
-    for rule in rules.rules:
-        if known is not None and rule.fields and rule.fields.isdisjoint(known) and not _touched(rule, known):
-            if unasked is not None:
-                unasked.add(rule.name)
-            continue
+    asked = rules.rules
+    if known is not None:
+        asked, passed_over = rules.reading(known)
+        if unasked is not None:
+            unasked |= passed_over
+    for rule in asked:
         if rule.releases is not True and not (newest if rule.releases is None else holds_there(rule, facts)):
             continue
         where = True if rule.where is None else rule.where(facts)
         if where is False or where is NOT_APPLICABLE:
             continue
         if rule.each is None:
-            _cases(rule, facts, where, None, None, impacts, hits, undecided, hidden)
+            # what _cases does, for nearly all rules: a call less for each
+            for case in rule.cases:
+                if impacts and case.impact not in impacts:
+                    continue
+                value = True if case.when is None else case.when(facts)
+                if where is not True:
+                    value = both(where, value)
+                if value is True:
+                    hits.append(Hit(rule, case, None, None))
+                    if not rule.report_all and not hidden:
+                        break
+                elif value is UNKNOWN and undecided is not None:
+                    undecided.append((rule, case))
             continue
         items = rule.each(facts)
         if items is UNKNOWN and undecided is not None:
-            undecided += [_undecided(rule, case, facts) for case in rule.cases if not impacts or case.impact in impacts]
+            undecided += [(rule, case) for case in rule.cases if not impacts or case.impact in impacts]
         if items.__class__ not in (list, tuple):
             continue
         for index, item in enumerate(items):
@@ -138,18 +149,19 @@ def holds_there(rule: Rule, facts: Facts) -> bool:
     return rule.releases is True or (callable(rule.releases) and rule.releases(facts) is True)
 
 
-def _touched(rule: Rule, known: dict[str, Any]) -> bool:
-    """Whether the rule reads something below or beside the fields, such as the environment."""
-    return any("." not in field or field.startswith(_BESIDE) for field in rule.fields)
+def as_undecided(rule: Rule, case: Case, facts: Facts | None) -> Undecided:
+    """What is reported of a case that cannot be decided; what it needs is found out from the facts when it is asked for."""
+    if facts is None:
+        if case.undecided is None:
+            case.undecided = Undecided(rule.name, case.id, case.severity, case.impact, [])
+        return case.undecided
 
-
-def _undecided(rule: Rule, case: Case, facts: Facts) -> Undecided:
     def needs() -> list[str]:
         names = [name for name in case.names if name not in ("item", "index") and not name.startswith("item.")]
         # an element that an interpolation leaves open: its list is what has to be said
         return facts.undecided_needs(names) or [name for name in names if facts[name].__class__ is list and UNKNOWN in facts[name]]
 
-    return Undecided(rule=rule.name, case=case.id, severity=case.severity, impact=case.impact, needs=needs)
+    return Undecided(rule.name, case.id, case.severity, case.impact, needs)
 
 
 def _cases(
@@ -160,7 +172,7 @@ def _cases(
     index: int | None,
     impacts: tuple[str, ...],
     hits: list[Hit],
-    undecided: list[Undecided] | None,
+    undecided: list[tuple[Rule, Case]] | None,
     hidden: bool,
 ) -> None:
     for case in rule.cases:
@@ -174,7 +186,7 @@ def _cases(
             if not rule.report_all and not hidden:
                 return
         elif value is UNKNOWN and undecided is not None:
-            undecided.append(_undecided(rule, case, facts))
+            undecided.append((rule, case))
 
 
 def describe(hit: Hit, facts: Facts) -> Finding:

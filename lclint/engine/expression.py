@@ -118,13 +118,14 @@ class Translator:
     def function(self, name: str, source: str, as_truth: bool = False) -> str:
         """Python source of ``def name(g)`` that evaluates ``source``; the names that it reads join ``names``.
 
-        Raises ExpressionError.
+        With ``as_truth`` the function tells true, unknown and anything else apart, which is all that a condition has to: it may
+        give false for what is not applicable. Raises ExpressionError.
         """
         self.lines = []
         self.counter = 0
-        result = self._parsed(source)
-        if as_truth:
-            result = f"truth({result})"
+        self.source_lines = source.split("\n")
+        tree = parse(source)
+        result = self._truth(tree, 1, True) if as_truth else self._expression(tree, 1)
         return f"def {name}(g):\n" + "".join(self.lines) + f"    return {result}\n"
 
     def message(self, name: str, template: str) -> str:
@@ -162,14 +163,23 @@ class Translator:
         before = self.source_lines[line].encode(errors="replace")[: max(node.col_offset - (not line), 0)]
         return ExpressionError(message, len(before.decode(errors="ignore")), line)
 
-    def _expression(self, node: ast.expr, indent: int) -> str:
-        """Emit the statements that compute ``node``; the text of the result, an atom or a call without side effects."""
+    def _truth(self, node: ast.expr, indent: int, condition: bool) -> str:
+        """``_expression`` for where only the truth of the result counts."""
+        value = self._expression(node, indent, condition)
+        is_truth = isinstance(node, (ast.BoolOp, ast.Compare)) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+        return value if is_truth else f"truth({value})"
+
+    def _expression(self, node: ast.expr, indent: int, condition: bool = False) -> str:
+        """Emit the statements that compute ``node``; the text of the result, an atom or a call without side effects.
+
+        In a ``condition`` what is not applicable may become false.
+        """
         self.depth += 1
         if self.depth > DEEPEST:
             self.depth = 0
             raise self._refuse(node, f"nested more than {DEEPEST} deep")
         try:
-            return self._node(node, indent)
+            return self._logic(node, indent, condition) if isinstance(node, ast.BoolOp) else self._node(node, indent)
         finally:
             self.depth -= 1
 
@@ -182,8 +192,6 @@ class Translator:
             raise self._refuse(node, "only strings, numbers, true, false and null can be written")
         if isinstance(node, (ast.Name, ast.Attribute)):
             return self._name(node, indent)
-        if isinstance(node, ast.BoolOp):
-            return self._logic(node, indent)
         if isinstance(node, ast.UnaryOp):
             operand = self._expression(node.operand, indent)
             if isinstance(node.op, ast.Not):
@@ -228,15 +236,21 @@ class Translator:
         self._emit(indent, f"{result} = g[{name!r}]")
         return result
 
-    def _logic(self, node: ast.BoolOp, indent: int) -> str:
+    def _logic(self, node: ast.BoolOp, indent: int, condition: bool) -> str:
         is_and = isinstance(node.op, ast.And)
         result = self._new()
-        self._emit(indent, f"{result} = truth({self._expression(node.values[0], indent)})")
+        self._emit(indent, f"{result} = {self._truth(node.values[0], indent, condition)}")
+        # the rest cannot change a result that is settled: facts behind it are not even computed
+        if is_and:
+            undone = f"if {result} is True or {result} is UNKNOWN:" if condition else f"if {result} is not False:"
+        else:
+            undone = f"if {result} is not True:"
         for part in node.values[1:]:
-            # the rest cannot change a result that is settled: facts behind it are not even computed
-            self._emit(indent, f"if {result} is not {'False' if is_and else 'True'}:")
-            value = f"truth({self._expression(part, indent + 1)})"
-            self._emit(indent + 1, f"{result} = {'both' if is_and else 'either'}({result}, {value})")
+            self._emit(indent, undone)
+            value = self._truth(part, indent + 1, condition)
+            # true and x is x, false or x is x
+            joined = f"both({result}, {value})" if is_and else f"either({result}, {value})"
+            self._emit(indent + 1, f"{result} = {value} if {result} is {is_and} else {joined}")
         return result
 
     def _comparison(self, node: ast.Compare, indent: int) -> str:

@@ -58,13 +58,15 @@ def _state(*values: Any) -> State | None:
 
 
 def equal(left: Any, right: Any) -> Any:
-    state = _state(left, right)
-    return _same(left, right) if state is None else state
+    if left.__class__ is State or right.__class__ is State:
+        return _state(left, right)
+    return _same(left, right)
 
 
 def different(left: Any, right: Any) -> Any:
-    state = _state(left, right)
-    return not_(_same(left, right)) if state is None else state
+    if left.__class__ is State or right.__class__ is State:
+        return _state(left, right)
+    return not_(_same(left, right))
 
 
 def _same(left: Any, right: Any) -> Any:
@@ -100,9 +102,8 @@ def _number(value: Any) -> bool:
 
 def _ordering(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
     def operation(left: Any, right: Any) -> Any:
-        state = _state(left, right)
-        if state is not None:
-            return state
+        if left.__class__ is State or right.__class__ is State:
+            return _state(left, right)
         return compare(left, right) if _number(left) and _number(right) else NOT_APPLICABLE
 
     return operation
@@ -116,9 +117,8 @@ greater_equal = _ordering(lambda left, right: left >= right)
 
 def _arithmetic(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def operation(left: Any, right: Any) -> Any:
-        state = _state(left, right)
-        if state is not None:
-            return state
+        if left.__class__ is State or right.__class__ is State:
+            return _state(left, right)
         if not _number(left) or not _number(right):
             return NOT_APPLICABLE
         try:
@@ -144,9 +144,8 @@ def negative(value: Any) -> Any:
 
 def contains(item: Any, items: Any) -> Any:
     """``item in items``, on lists only: ``"full" in "full_iteration"`` must not be a question."""
-    state = _state(item, items)
-    if state is not None:
-        return state
+    if item.__class__ is State or items.__class__ is State:
+        return _state(item, items)
     if items.__class__ not in (list, tuple):
         return NOT_APPLICABLE
     unknown = False

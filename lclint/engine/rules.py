@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lclint.core.errors import InputError, RuleError, UsageError
+
+if TYPE_CHECKING:
+    from lclint.core.finding import Undecided
 
 Function = Callable[[Any], Any]
 
@@ -16,9 +19,9 @@ OFF = "off"
 
 
 class Case:
-    """One case of a rule; ``when`` is None where it always holds."""
+    """One case of a rule; ``when`` is None where it always holds. ``undecided`` is what is reported of it without its needs."""
 
-    __slots__ = ("id", "when", "severity", "impact", "strikes", "reason", "at", "message", "fixes", "names")
+    __slots__ = ("id", "when", "severity", "impact", "strikes", "reason", "at", "message", "fixes", "names", "undecided")
 
     def __init__(self, row: tuple[Any, ...]) -> None:
         self.id: str
@@ -31,6 +34,7 @@ class Case:
         self.message: str | Function
         self.fixes: tuple[str, ...]
         self.names: tuple[str, ...]
+        self.undecided: Undecided | None = None
         (self.id, self.when, self.severity, self.impact, self.strikes, self.reason, self.at, self.message, self.fixes, self.names) = row
 
     def at_severity(self, severity: str) -> Case:
@@ -39,6 +43,7 @@ class Case:
         for name in Case.__slots__:
             setattr(new, name, getattr(self, name))
         new.severity = severity
+        new.undecided = None
         return new
 
 
@@ -74,6 +79,11 @@ class Rule:
         return new
 
 
+# names that are no fields of the config, so that their rules are asked whatever fields are known
+_BESIDE = ("env.", "keys.", "comments.", "config.", "te.", "torch.", "bridge.")
+_MOST_ASKED = 100
+
+
 class RuleSet:
     """Rules in the order of their names, and the bundles that their fixes refer to.
 
@@ -81,7 +91,7 @@ class RuleSet:
     ``at_fields`` are severities for some fields only: pairs of a pattern of field paths and the new severities, by rule and case.
     """
 
-    __slots__ = ("rules", "bundles", "every", "about_base", "at_fields")
+    __slots__ = ("rules", "bundles", "every", "about_base", "at_fields", "_index", "_always", "_asked")
 
     def __init__(self, rules: Iterable[Rule], bundles: dict[str, tuple[Any, ...]], every: RuleSet | None = None) -> None:
         self.rules = list(rules)
@@ -89,6 +99,33 @@ class RuleSet:
         self.every: RuleSet = every or self
         self.about_base = False
         self.at_fields: tuple[tuple[str, dict[str, dict[str, str]]], ...] = ()
+        # sets of rules are the bits of a number: the rules by field, those that are always asked, and what ``reading`` made of a set
+        self._index: dict[str, int] | None = None
+        self._always = 0
+        self._asked: dict[int, tuple[list[Rule], frozenset[str]]] = {}
+
+    def reading(self, known: Iterable[str]) -> tuple[list[Rule], frozenset[str]]:
+        """The rules that read one of those fields, or something beside the fields, and the names of all others."""
+        if self._index is None:
+            self._index = {}
+            for number, rule in enumerate(self.rules):
+                if not rule.fields or any("." not in field or field.startswith(_BESIDE) for field in rule.fields):
+                    self._always |= 1 << number
+                for field in rule.fields:
+                    self._index[field] = self._index.get(field, 0) | 1 << number
+        chosen = self._always
+        index = self._index
+        for name in known:
+            if name in index:
+                chosen |= index[name]
+        found = self._asked.get(chosen)
+        if found is None:
+            if len(self._asked) > _MOST_ASKED:
+                self._asked.clear()
+            asked = [rule for number, rule in enumerate(self.rules) if chosen >> number & 1]
+            passed_over = frozenset(rule.name for number, rule in enumerate(self.rules) if not chosen >> number & 1)
+            found = self._asked[chosen] = (asked, passed_over)
+        return found
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from lclint.core.states import UNKNOWN
+from lclint.config.run import NO_SECTIONS
+from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 from lclint.facts.registry import FACTS
 
 if TYPE_CHECKING:
     from lclint.config.run import Run
+
+
+# By section the fields that some run did not have, with the value of one that may be anything and of one that cannot be there: the same
+# few hundred are asked for in every file.
+_ASKED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
+_MOST_SECTIONS = 100
+_MOST_FIELDS = 1_000
 
 
 class Facts(dict[str, Any]):
@@ -18,13 +26,22 @@ class Facts(dict[str, Any]):
     __slots__ = ("run",)
 
     def __init__(self, run: Run) -> None:
-        super().__init__(run.resolved)
+        super().__init__()
+        for section, (unknown, absent) in _ASKED.items():
+            self.update(unknown if run.is_open(section) else absent)
+        self.update(run.resolved)
         self.run = run
 
     def __missing__(self, name: str) -> Any:
         declared = FACTS.get(name)
         value = self.run.missing(name) if declared is None else declared.value(self)
         self[name] = value
+        if declared is None:
+            section, dot, field = name.partition(".")
+            if dot and "." not in field and section not in NO_SECTIONS and len(_ASKED) < _MOST_SECTIONS:
+                unknown, absent = _ASKED.setdefault(section, ({}, {}))
+                if len(unknown) < _MOST_FIELDS:
+                    unknown[name], absent[name] = UNKNOWN, NOT_APPLICABLE
         return value
 
     def undecided_needs(self, names: Iterable[str]) -> list[str]:

@@ -208,7 +208,7 @@ def from_text(text: str, path: str, loader: str | None = None, bom: bool = False
     for node in tree.repeated:
         problems.append(Problem("duplicate-anchor", (), node.start, node.end, f"the anchor &{node.anchor} is defined twice"))
     if root is not None:
-        _Builder(document).build(root)
+        _Builder(document, tree.aliases > 0).build(root)
     elif loader == "omegaconf":
         document.data = {}
     if loader == "omegaconf" and "${" in text:
@@ -276,8 +276,9 @@ def _scalar(node: Node, loader: str) -> Any:
 class _Builder:
     """Turns nodes into values, level by level as PyYAML does (which decides what it sees of a merged mapping)."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, aliases: bool) -> None:
         self.document = document
+        self.aliases = aliases
         self.loader = document.loader
         self.omegaconf = document.loader == "omegaconf"
         self.plain: dict[str, Any] = {}
@@ -367,9 +368,11 @@ class _Builder:
     def fill_mapping(self, node: Node, container: Any, path: Path) -> None:
         is_set = container.__class__ is list
         pairs = self.flat.get(node, node.pairs)
-        if self.omegaconf:
+        texts = {key.value for key, _ in pairs}
+        # an alias goes by its name, and could be the text of another key
+        if self.omegaconf and (len(texts) < len(pairs) or self.aliases):
             self.check_duplicates(pairs, path)
-        if node not in self.flat and any(key.value == "<<" for key, _ in pairs):
+        if "<<" in texts and node not in self.flat:
             pairs = self.flatten(node, path)
         plain = self.plain
         value = self.value

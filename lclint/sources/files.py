@@ -47,6 +47,7 @@ def find(paths: list[str]) -> list[str]:
     directories are not followed. Raises InputError for a path that does not exist and for a directory or glob without YAML files.
     """
     found: dict[str, str] = {}
+    folders: dict[str, str] = {}
     for path in paths:
         if os.path.isdir(path):
             names = _walk(path)
@@ -59,13 +60,23 @@ def find(paths: list[str]) -> list[str]:
         else:
             names = [path]
         for name in names:
-            found.setdefault(os.path.realpath(name) if os.path.lexists(name) else name, name)
+            found.setdefault(_identity(name, folders), name)
         if len(found) > _MAX_FILES:
             raise InputError(f"holds more than {_MAX_FILES} YAML files", path, hint="name a smaller directory")
     for name in found.values():
         if not os.path.lexists(name):
             raise InputError("does not exist", name, hint="check the path")
     return list(found.values())
+
+
+def _identity(name: str, folders: dict[str, str]) -> str:
+    """What two names of one file have in common. ``folders`` remembers those of folders."""
+    folder, last = os.path.split(name)
+    if os.path.islink(name) or last in ("", ".", ".."):
+        return os.path.realpath(name) if os.path.lexists(name) else name
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder)
+    return os.path.join(folders[folder], last)
 
 
 def write_atomic(path: str, new: bytes, expected: bytes) -> None:
