@@ -254,19 +254,16 @@ def estimate_memory(config: Any, **options: Any) -> Estimate:
 
 def estimate_path(path: str | None, options: Options, what_if: list[str]) -> Asked:
     """The estimate of one file, or of the overrides alone, and of the same with changes; ``-`` is standard input. Raises LclintError."""
-    from lclint.memory.asking import ask
+    from lclint.estimating import estimate
 
     if options.base is not None and options.recipe is not None:
         raise UsageError("--base and --recipe are both given", hint="one of them says what lies below the file")
-    if path is None:
-        return ask(build.from_overrides(options), options, what_if, None, None)
-    name = options.stdin_filename or STDIN_NAME if path == STDIN else path
-    document = documents.load(_standard_input() if path == STDIN else files.read(path), name)
-    base = None if options.base is None else documents.load(files.read(options.base), options.base)
-    run, reason = build.from_document(document, options, base, named=True)
-    if run is None:
-        raise InputError(f"not a Megatron Bridge config: {reason}", name)
-    return ask(run, options, what_if, document, base)
+    document = base = None
+    if path is not None:
+        name = options.stdin_filename or STDIN_NAME if path == STDIN else path
+        document = documents.load(_standard_input() if path == STDIN else files.read(path), name)
+        base = None if options.base is None else documents.load(files.read(options.base), options.base)
+    return estimate(document, base, options, what_if, load_rules(options))
 
 
 def diagnose(logs: Any, config: Any = None, **options: Any) -> Diagnosis:

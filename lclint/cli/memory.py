@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from lclint.cli import output, shared
-from lclint.cli.errors import note
+from lclint.cli.errors import FAILED, note
 from lclint.core.errors import UsageError
 
 
@@ -22,7 +22,7 @@ def command(words: tuple[str, ...], what_if: tuple[str, ...], **given: Any) -> i
     """Estimate peak memory for each pipeline stage, and whether it fits the GPU.
 
     CONFIG is an override file, a saved run_config.yaml, a Megatron-LM MODEL_ARGS file, or - for standard input. The exit code is 1 when the job
-    cannot fit.
+    cannot fit, or when Megatron Bridge would refuse the config at start-up, and 2 when there is nothing to estimate from.
     """
     paths, given["words"] = shared.overrides_apart(words, given["recipe"] is not None)
     options = shared.options(given)
@@ -38,16 +38,17 @@ def command(words: tuple[str, ...], what_if: tuple[str, ...], **given: Any) -> i
     if given["format_"] == "json":
         from lclint.report.memory_json import render
 
-        output.write(render(found.estimate, found.what_if), given["output"], exact=True)
+        output.write(render(found), given["output"], exact=True)
     elif given["format_"] == "html":
         from lclint.report import memory_html
 
-        output.write(memory_html.render(found.path, found.gpus, found.estimate, found.what_if), given["output"], exact=True)
+        output.write(memory_html.render(found), given["output"], exact=True)
     else:
         from lclint.report import memory_text
         from lclint.report.style import Style
 
         style = Style(output.use_colour(given["color"], given["output"]))
-        text = memory_text.render(found.path, found.gpus, found.estimate, style, output.width(given["output"]), found.what_if)
-        output.write(text, given["output"])
-    return int(found.estimate.verdict == "oom")
+        output.write(memory_text.render(found, style, output.width(given["output"])), given["output"])
+    if not found.estimate.stages:
+        return FAILED
+    return int(found.estimate.verdict == "oom" or bool(found.refusals))

@@ -27,6 +27,7 @@ COMPONENT = {
 }
 
 Bytes = dict[str, float]
+HOPPER = 9
 
 
 def unfused(m: Inputs) -> bool:
@@ -37,10 +38,10 @@ def unfused(m: Inputs) -> bool:
 def flash(m: Inputs) -> bool:
     """Whether the kernel is flash-attention's and not cuDNN's: asked for, on GPUs before Hopper, and on Blackwell in deterministic runs.
 
-    Found in the measured rows by the second copy of the output. Heads whose keys are wider than their values are not for flash-attention 2
-    (Transformer Engine, attention/dot_product_attention/utils.py).
+    Found in the measured rows by the second copy of the output. Heads whose keys are wider than their values are for flash-attention 3 only,
+    which is Hopper's (Transformer Engine, attention/dot_product_attention/utils.py).
     """
-    if m.mla and m.qk_head + m.rope_head != m.v_head:
+    if m.mla and m.qk_head + m.rope_head != m.v_head and m.architecture != HOPPER:
         return False
     if m.backend in ("flash", "fused"):
         return m.backend == "flash" and m.architecture > 0

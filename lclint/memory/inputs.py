@@ -35,7 +35,7 @@ class Inputs:
         self._saving(r)
         self._gpu(r)
         if max(self.layers, self.pp * self.vpp, self.mtp, self.experts) > MOST:
-            r.needs.append(f"layers, stages and experts in the range of real models (up to {MOST})")
+            r.wrong.append(f"layers, pipeline stages and experts are not in the range of real models (up to {MOST})")
         if self.model_class == SEVERAL_MODELS:
             r.needs.append("one model: each of several has a layout of its own")
 
@@ -52,8 +52,8 @@ class Inputs:
         ranks = self.tp * self.pp * self.cp
         self.dp = max(1, self.gpus // ranks)
         self.edp = max(1, self.gpus // (self.ep * self.etp * self.pp))
-        if not r.needs and self.gpus % ranks:
-            r.needs.append(f"a number of GPUs that {ranks} divides")
+        if not r.needs and not r.wrong and self.gpus % ranks:
+            r.wrong.append(f"{self.gpus} GPUs are no multiple of TP x PP x CP = {ranks}")
         self.layout = r.value("model.pipeline_model_parallel_layout", None)
         self.first_layers = r.value("model.num_layers_in_first_pipeline_stage", None)
         self.last_layers = r.value("model.num_layers_in_last_pipeline_stage", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from lclint.config import megatron_args
 from lclint.config.run import Run
 from lclint.core.states import UNKNOWN
 from lclint.memory.inputs import DIFFUSION, Inputs
@@ -23,7 +24,8 @@ GRAPHS = {
 
 def left_out(m: Inputs, run: Run, vision: Vision, parameters: int) -> list[str]:
     """What the figures do not contain, with the reason."""
-    return [*_of_the_model(m, run, vision, parameters), *_of_the_run(m, run)]
+    slips = megatron_args.slips(run.document.data) if run.kind == "megatron-args" and run.document is not None else []
+    return [*slips, *_of_the_model(m, run, vision, parameters), *_of_the_run(m, run)]
 
 
 def _of_the_model(m: Inputs, run: Run, vision: Vision, parameters: int) -> list[str]:

@@ -7,6 +7,9 @@ from typing import Any
 from lclint.config.run import Run
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 
+# no count of a real run is larger: vocabulary, tokens, GPUs
+MOST = 10**9
+
 
 class Reader:
     """Reads fields of a run, keeping book of what was assumed and what is missing."""
@@ -28,15 +31,17 @@ class Reader:
         """The value, or what stands in for null, unknown and not applicable."""
         value = self.raw(name)
         if value is UNKNOWN:
-            self.assumptions.append(f"{name} is not known: {_shown(default)} assumed")
+            said = f"{name} is not known: {_shown(default)} assumed"
+            if said not in self.assumptions:
+                self.assumptions.append(said)
             return default
         return default if value is None or value is NOT_APPLICABLE else value
 
     def number(self, name: str, default: int) -> int:
         """A count; zero is none. What is no count makes the estimate impossible."""
         value = self.value(name, default)
-        if value.__class__ is not int or value < 0:
-            self._refuse(name, value, "a whole number")
+        if value.__class__ is not int or not 0 <= value <= MOST:
+            self._refuse(name, value, "a whole number" if value.__class__ is not int or value < 0 else "in the range of real runs")
             return default
         return value or default
 
@@ -62,12 +67,12 @@ class Reader:
     def essential(self, name: str, stand_in: int = 1) -> int:
         """A positive integer without which there is no estimate."""
         value = self.raw(name)
-        if value.__class__ is int and value > 0:
+        if value.__class__ is int and 0 < value <= MOST:
             return int(value)
         if value is UNKNOWN or value is NOT_APPLICABLE or value is None:
             self.needs.append(name)
         else:
-            self._refuse(name, value, "a positive whole number")
+            self._refuse(name, value, "a positive whole number" if value.__class__ is not int or value < 1 else "in the range of real runs")
         return stand_in
 
     def _refuse(self, name: str, value: Any, wanted: str) -> None:

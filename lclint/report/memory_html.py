@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from html import escape
 
+from lclint.memory.asking import Asked
 from lclint.memory.result import COMPONENTS, Estimate, Stage
-from lclint.report.memory_text import LETTERS, MEANING
+from lclint.report.memory_words import GIB, LETTERS, REFUSED, REFUSED_CHANGED, headline, parameters, sentence, size
 from lclint.report.screen import count
 
-GIB = 2**30
 # states in blues, what the forward keeps in warm colours, the rest in greys; told apart in the legend and by their titles too
 COLOURS = {
     "weights": "#1d4e89",
@@ -44,19 +45,24 @@ p.verdict { margin: .3rem 0 1.5rem; color: var(--faint); } p.verdict b { color: 
 .legend b { display: inline-block; width: .8rem; height: .8rem; margin-right: .4rem; border-radius: 2px; vertical-align: -1px; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; } thead th { color: var(--faint); font-weight: 600; } tbody tr:last-child { font-weight: 600; }
-li { margin: .15rem 0; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--page); }
+td small { color: var(--faint); } thead th { color: var(--faint); font-weight: 600; } tbody tr:last-child { font-weight: 600; }
+li { margin: .15rem 0; overflow-wrap: anywhere; }
+.refused { border-left: 3px solid var(--mark); padding-left: .8rem; margin: 1rem 0; }
+.refused p { margin: 0; } .refused ul { margin: .3rem 0 0; padding-left: 1.2rem; }
 """
 
 
-def render(path: str, gpus: int | None, estimate: Estimate, what_if: Estimate | None = None) -> str:
-    """The whole page; ``what_if`` is the estimate of the changed config, shown below the first."""
-    title = escape(f"Memory of {path}")
-    size = f", {estimate.parameters / 1e9:.2f} B parameters" if estimate.parameters else ""
-    where = escape(f"{count(gpus, 'GPU') if gpus is not None else 'GPUs not given'} {estimate.gpu or ''}{size}")
-    body = [f"<h1>{title}</h1>", f'<p class="verdict">{where}. {_verdict(estimate)}</p>', *_chart(estimate)]
+def render(asked: Asked) -> str:
+    """The whole page; the estimate of the changed config is shown below the first."""
+    estimate, what_if = asked.estimate, asked.what_if
+    title = escape(f"Memory of {asked.path}")
+    model = f", {parameters(estimate)}" if estimate.parameters else ""
+    where = escape(f"{count(asked.gpus, 'GPU') if asked.gpus is not None else 'GPUs not given'} {estimate.gpu or ''}{model}")
+    body = [f"<h1>{title}</h1>", *_refused(REFUSED, asked.refusals), f'<p class="verdict">{where}. {_verdict(estimate)}</p>', *_chart(estimate)]
     if what_if is not None:
-        body += ["<h2>With the change</h2>", f'<p class="verdict">{_verdict(what_if)}</p>', *_chart(what_if)]
+        new = [text for text in asked.what_if_refusals if text not in asked.refusals]
+        body += ["<h2>With the change</h2>", *_refused(REFUSED_CHANGED, new), f'<p class="verdict">{_verdict(what_if)}</p>', *_chart(what_if, estimate.stages)]
     for heading, notes in (("Assumed", estimate.assumptions), ("Not in these figures", estimate.not_modelled)):
         if notes:
             body += [f"<h2>{heading}</h2>", "<ul>", *(f"<li>{escape(note)}</li>" for note in notes), "</ul>"]
@@ -64,17 +70,15 @@ def render(path: str, gpus: int | None, estimate: Estimate, what_if: Estimate | 
     return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body>\n</html>\n"
 
 
+def _refused(title: str, refusals: list[str]) -> list[str]:
+    return ['<div class="refused">', f"<p>{escape(title)}</p>", "<ul>", *(f"<li>{escape(text)}</li>" for text in refusals), "</ul></div>"] if refusals else []
+
+
 def _verdict(estimate: Estimate) -> str:
-    worst, required = estimate.worst, estimate.required_bytes
-    meaning = f"<b>{escape(MEANING[estimate.verdict])}</b>"
-    if worst is None or required is None:
-        return f"{meaning}: it needs {escape(', '.join(estimate.needs))}."
-    text = f"{meaning}: stage {worst.stage} peaks at {_gib(worst.peak_bytes)} ({_gib(worst.low_bytes)} to {_gib(worst.high_bytes)})"
-    text += f"; with fragmentation, context and communication {_gib(required)}"
-    return text + (f" of {_gib(estimate.capacity_bytes)}." if estimate.capacity_bytes is not None else "; the memory of the GPU is not known.")
+    return f"<b>{escape(headline(estimate))}</b>{escape(sentence(estimate))}."
 
 
-def _chart(estimate: Estimate) -> Iterator[str]:
+def _chart(estimate: Estimate, before: list[Stage] | None = None) -> Iterator[str]:
     if not estimate.stages:
         return
     capacity = estimate.capacity_bytes
@@ -96,21 +100,34 @@ def _chart(estimate: Estimate) -> Iterator[str]:
     if capacity:
         yield f"<li>dashed line: the GPU's {_gib(capacity)}</li>"
     yield "</ul>"
-    yield from _table(estimate.stages, used)
+    yield from _table(estimate.stages, used, before if before is not None and len(before) == len(estimate.stages) else None)
 
 
-def _table(stages: list[Stage], used: list[str]) -> Iterator[str]:
-    yield "<h2>GiB by component</h2>"
+def _table(stages: list[Stage], used: list[str], before: list[Stage] | None) -> Iterator[str]:
+    """Sizes by component and stage; with the stages as they were ``before`` also what has changed."""
+    yield f"<h2>GiB by component{', and what the change adds' if before else ''}</h2>"
     heads = "".join(f"<th>{stage.stage}</th>" for stage in stages)
     yield f'<div class="wide"><table><thead><tr><th>Stage</th>{heads}</tr></thead><tbody>'
-    rows = [(LETTERS[name][1], [stage.components.get(name, 0) for stage in stages]) for name in used]
-    rows.append(("after a step", [stage.static_bytes for stage in stages]))
-    rows.append(("peak", [stage.peak_bytes for stage in stages]))
-    for label, sizes in rows:
-        cells = "".join(f"<td>{size / GIB:.1f}</td>" for size in sizes)
-        yield f"<tr><td>{escape(label)}</td>{cells}</tr>"
+    used = [name for name in COMPONENTS if name in used or any(_component(name, stage) for stage in before or ())]
+    rows: list[tuple[str, Callable[[Stage], int]]] = [(LETTERS[name][1], partial(_component, name)) for name in used]
+    rows += [("after a step", lambda stage: stage.static_bytes), ("peak", lambda stage: stage.peak_bytes)]
+    for label, measure in rows:
+        yield _row(label, list(map(measure, stages)), None if before is None else list(map(measure, before)))
     yield "</tbody></table></div>"
 
 
-def _gib(size: int) -> str:
-    return f"{size / GIB:.1f} GiB"
+def _row(label: str, sizes: list[int], before: list[int] | None) -> str:
+    cells = []
+    for index, number in enumerate(sizes):
+        change = 0.0 if before is None else (number - before[index]) / GIB
+        shown = f" <small>{change:+.1f}</small>" if abs(change) >= 0.05 else ""
+        cells.append(f"<td>{size(number) if number or shown else '-'}{shown}</td>")
+    return f"<tr><td>{escape(label)}</td>{''.join(cells)}</tr>"
+
+
+def _component(name: str, stage: Stage) -> int:
+    return stage.components.get(name, 0)
+
+
+def _gib(number: int) -> str:
+    return f"{size(number)} GiB"

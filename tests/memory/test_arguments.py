@@ -73,6 +73,10 @@ def test_a_value_is_found_at_its_argument(run_of: Callable[..., Run]) -> None:
         ),
         ({"hybrid_override_pattern": "M-M*|M-M*"}, "model.num_layers", 8),
         ({"fp8_format": "hybrid"}, "model.fp8_recipe", "delayed"),
+        ({"cuda_graph_scope": "[attn mlp]"}, "model.cuda_graph_modules", ["attn", "mlp"]),
+        ({"linear_attention_freq": 4}, "model.linear_attention_freq", 4),
+        ({"cpu_offloading_num_layers": 4}, "model.cpu_offloading", True),
+        ({"fp8_format": "hybrid", "fp8_recipe": "mxfp8"}, "optimizer.fp8_recipe", "mxfp8"),
         ({}, "model.hidden_dropout", 0.1),
         ({}, "model.vocab_size", 50257),
         ({}, "model.share_embeddings_and_output_weights", True),
@@ -91,3 +95,16 @@ def test_check_reads_arguments_and_patches_none_of_them(cli: Callable[..., Any],
     done = cli("check", "args.yaml", "--gpus", "8")
     assert "args.yaml:6" in done.out
     assert "change the arguments" in done.out
+
+
+def test_slips_are_named() -> None:
+    arguments = {"--tensor-model-paralel-size": 2, "num-layers": 3, "--micro-batch-size": 1, "--some-other-switch": True}
+    assert megatron_args.slips({"MODEL_ARGS": arguments}) == [
+        "--tensor-model-paralel-size: no argument that is read; did you mean --tensor-model-parallel-size?",
+        "num-layers: no argument, it has no --",
+    ]
+
+
+def test_a_slip_is_named_beside_the_estimate(cli: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "args.yaml").write_text(TEXT + "  --tensor-model-paralel-size: 4\n  --vocab-size: 32000\n")
+    assert "did you mean" in cli("memory", "args.yaml", "--gpu", "h100", "--gpus", "8").out

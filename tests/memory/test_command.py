@@ -86,11 +86,78 @@ def test_without_the_gpu_there_is_no_verdict(cli: Callable[..., Any], config: st
     assert "no verdict: stage 0 peaks at" in done.out
 
 
-def test_what_is_missing_is_named(cli: Callable[..., Any], config: str) -> None:
-    assert "no verdict: it needs cluster.gpus" in cli("memory", config, "--gpu", "h100").out
+def test_without_an_estimate_it_says_what_to_give(cli: Callable[..., Any], config: str) -> None:
+    done = cli("memory", config, "--gpu", "h100")
+    assert (done.status, done.out) == (2, "args.yaml: GPUs not given h100\nno estimate: give --gpus N\n")
     data = json.loads(cli("memory", config, "--gpu", "h100", "--format", "json").out)
     assert data["stages"] == []
     assert data["not_modelled"] == ["no estimate without cluster.gpus"]
+    assert "no verdict: stage 0 peaks at" in cli("memory", config, "--gpus", "8").out
+    assert "Give --gpu NAME for a" in cli("memory", config, "--gpus", "8").out
+    assert "How much memory a" in cli("memory", config, "--gpus", "8", "--gpu", "vr200").out
+
+
+OVERRIDES = """\
+model:
+  tensor_model_parallel_size: 3
+  num_layers: 32
+  hidden_size: 4096
+  num_attention_heads: 32
+  vocab_size: 32000
+  seq_length: 4096
+  pipeline_model_parallel_size: 1
+  context_parallel_size: 1
+train:
+  micro_batch_size: 1
+  global_batch_size: 48
+"""
+
+
+@pytest.fixture
+def refused(tmp_path: Path) -> str:
+    (tmp_path / "run.yaml").write_text(OVERRIDES)
+    return "run.yaml"
+
+
+def test_a_config_that_bridge_refuses_is_said_before_the_figures(cli: Callable[..., Any], refused: str) -> None:
+    done = cli("memory", refused, "--gpu", "h100", "--gpus", "24")
+    assert done.status == 1
+    assert done.out.splitlines()[1].startswith("Megatron Bridge refuses this config: the figures are of a job that does not")
+    assert "  - line 2: 32 attention heads do not split over TP 3" in done.out
+    assert done.out.index("heads do not split") < done.out.index("peaks at")
+    data = json.loads(cli("memory", refused, "--gpu", "h100", "--gpus", "24", "--format", "json").out)
+    assert len(data["refused"]) == 1
+    assert "heads-not-divisible" in cli("memory", refused, "--gpu", "h100", "--gpus", "24", "--format", "html").out
+
+
+def test_a_change_that_makes_the_config_legal(cli: Callable[..., Any], refused: str) -> None:
+    done = cli("memory", refused, "--gpu", "h100", "--gpus", "24", "--what-if", "model.tensor_model_parallel_size=4")
+    assert "the changed config" not in done.out
+    other = cli("memory", refused, "--gpu", "h100", "--gpus", "24", "--what-if", "train.global_batch_size=50")
+    assert "Megatron Bridge refuses the changed config" in other.out
+
+
+def test_numbers_that_no_memory_has_keep_the_table(cli: Callable[..., Any], refused: str) -> None:
+    done = cli("memory", refused, "--gpu", "h100", "--gpus", "24", "--set", "model.tensor_model_parallel_size=2", "--set", "model.hidden_size=100000000")
+    assert done.status == 1
+    assert max(len(line) for line in done.out.splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--set", "model.tensor_model_parallell_size=2", "the config has no such key; did you mean model.tensor_model_parallel_size?"),
+        ("--set", "model.tensor_model_parallel_size=[", "Hydra does not parse the override model.tensor_model_parallel_size=["),
+        ("--what-if", "model.num_layers=[1", "Hydra does not parse the override model.num_layers=[1"),
+        ("--what-if", "model.no_such_thing=3", "--what-if model.no_such_thing: there is no such field"),
+        ("--what-if", "model.tensor_model_parallell_size=2", "did you mean model.tensor_model_parallel_size?"),
+        ("--what-if", "model.micro_batch_size=2", "micro_batch_size is in train and dataset"),
+    ],
+)
+def test_an_override_that_does_not_count_gives_no_figures(cli: Callable[..., Any], refused: str, option: str, value: str, message: str) -> None:
+    done = cli("memory", refused, "--gpu", "h100", "--gpus", "24", option, value)
+    assert (done.status, done.out) == (2, "")
+    assert message in done.err
 
 
 @pytest.mark.parametrize(

@@ -129,3 +129,34 @@ def test_more_pipeline_parallelism_keeps_no_more(found: Found, kind: str, layout
     ends = 4 * 2048 * 1024 * layout["micro-batch-size"]
     assert kept(found(kind, more)) <= kept(found(kind, config)) + ends
     assert max(s.components["weights"] for s in found(kind, more).stages) <= max(s.components["weights"] for s in found(kind, config).stages)
+
+
+@settings(max_examples=40, deadline=None)
+@given(kind=st.sampled_from(["experts", "latent experts"]), layout=LAYOUTS, modules=st.sampled_from(["[expert_fc1]", "[expert_fc1 moe_act mlp_norm]"]))
+def test_more_activation_offload_never_needs_more(found: Found, kind: str, layout: dict[str, Any], modules: str) -> None:
+    # two layers' worth stays on the GPU, so that a stage of fewer layers gains nothing
+    config = {**layout, "fine-grained-activation-offloading": True, "offload-modules": modules}
+    half, whole = (peak(found(kind, {**config, "activation-offload-fraction": part})) for part in (0.5, 1.0))
+    assert whole <= half <= peak(found(kind, layout)) + 2
+
+
+@settings(max_examples=40, deadline=None)
+@given(kind=MODELS, layout=LAYOUTS, half=st.sampled_from(["bf16", None]), recipe=st.sampled_from(["tensorwise", "mxfp8"]), fsdp=st.booleans())
+def test_every_precision_and_sharding_gives_numbers(found: Found, kind: str, layout: dict[str, Any], half: str | None, recipe: str, fsdp: bool) -> None:
+    config = {**layout, "bf16": half and True, "fp8-format": "hybrid", "fp8-recipe": recipe, "fp8-param-gather": True}
+    if fsdp:
+        config.update({"use-megatron-fsdp": True, "data-parallel-sharding-strategy": "optim_grads_params"})
+    for stage in found(kind, config).stages:
+        assert all(value >= 0 and math.isfinite(value) for value in stage.components.values())
+        assert 0 <= stage.low_bytes <= stage.peak_bytes <= stage.high_bytes
+
+
+@settings(max_examples=40, deadline=None)
+@given(kind=MODELS, layout=LAYOUTS, modules=st.sampled_from(["attn", "[attn mlp moe_router]", "full"]), steps=st.sampled_from([0, 3]))
+def test_graphs_never_need_less(found: Found, kind: str, layout: dict[str, Any], modules: str, steps: int) -> None:
+    graphed = found(kind, {**layout, "cuda-graph-impl": "transformer_engine", "cuda-graph-scope": modules, "cuda-graph-warmup-steps": steps})
+    plain = found(kind, layout)
+    assert graphed.required_bytes is not None
+    assert plain.required_bytes is not None
+    assert graphed.required_bytes >= plain.required_bytes - 2
+    assert all(stage.pool_bytes >= 0 and all(value >= 0 for value in stage.components.values()) for stage in graphed.stages)
