@@ -9,7 +9,7 @@ import click
 
 from lclint.cli import output, shared
 from lclint.cli.errors import FAILED, note
-from lclint.core.errors import LclintError, UsageError
+from lclint.core.errors import InputError, LclintError, UsageError
 from lclint.core.finding import SEVERITIES, Report
 from lclint.core.options import Options
 from lclint.report import formats
@@ -22,14 +22,14 @@ STDIN = "-"
 
 
 @click.command(short_help="Find what is wrong in configs, and fix it.")
-@click.argument("words", nargs=-1, metavar="[PATH|-]... [-- KEY=VALUE...]")
+@click.argument("words", nargs=-1, metavar="[PATH|-]... [-- KEY=VALUE...]", shell_complete=shared.completed("files"))
 @shared.config_options
 @shared.rule_options
 @click.option("--fix", is_flag=True, help="Apply the safe fixes to the files.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: the unsafe fixes too.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change as a patch; write nothing.")
 @click.option("--format", "format_", type=click.Choice(formats.NAMES), default="text", show_default=True, help="Form of the report.")
-@click.option("--output", metavar="FILE", help="Write the report to FILE.")
+@click.option("--output", metavar="FILE", shell_complete=shared.completed("files"), help="Write the report to FILE.")
 @click.option(
     "--fail-on",
     type=click.Choice([*SEVERITIES, "never"]),
@@ -66,7 +66,13 @@ def command(words: tuple[str, ...], **given: Any) -> int:
         note("--unsafe-fixes changes nothing without --fix or --diff")
     from lclint import api
 
-    report = api.check_paths(paths, options)
+    try:
+        report = api.check_paths(paths, options)
+    except InputError as error:
+        if given["format_"] not in formats.WITH_ERRORS:
+            raise
+        # an annotation or a report says more in a pipeline than a line in its log
+        report = Report(errors=[error])
     _write_report(report, options, given)
     return _status(report, given["fail_on"])
 

@@ -22,15 +22,15 @@ QUIET_SECONDS = 2.0
 
 
 @click.command(short_help="Say why a job died, from its log.")
-@click.argument("logs", nargs=-1, metavar="LOG|DIR|-...")
-@click.option("--config", metavar="FILE", help="Config that the job ran with; the fixes are made for it.")
+@click.argument("logs", nargs=-1, metavar="LOG|DIR|-...", shell_complete=shared.completed("files"))
+@click.option("--config", metavar="FILE", shell_complete=shared.completed("files"), help="Config that the job ran with; the fixes are made for it.")
 @shared.config_options
 @shared.rule_options
 @click.option("--diff", is_flag=True, help="Print what --fix would change as a patch; write nothing.")
 @click.option("--fix", is_flag=True, help="Make the fixes in the config file, one by one, until the run fits.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --diff or --fix: an unsafe one too. Most of what helps against want of memory is.")
-@click.option("--format", "format_", type=click.Choice(["text", "json", "html"]), default="text", show_default=True, help="Form of the report.")
-@click.option("--output", metavar="FILE", help="Write the report to FILE.")
+@click.option("--format", "format_", type=click.Choice(["text", "json", "markdown", "html"]), default="text", show_default=True, help="Form of the report.")
+@click.option("--output", metavar="FILE", shell_complete=shared.completed("files"), help="Write the report to FILE.")
 @shared.colour_option
 def command(logs: tuple[str, ...], config: str | None, **given: Any) -> int:
     """Read crash logs and say what ran out, where, on which rank first, why, and what to change.
@@ -64,6 +64,10 @@ def command(logs: tuple[str, ...], config: str | None, **given: Any) -> int:
         from lclint.report.diagnose_json import render
 
         output.write(render(diagnosis), given["output"], exact=True)
+    elif given["format_"] == "markdown":
+        from lclint.report import diagnose_markdown
+
+        output.write(diagnose_markdown.render(diagnosis, cured), given["output"], exact=True)
     elif given["format_"] == "html":
         from lclint.report import diagnose_html
 

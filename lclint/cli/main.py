@@ -78,11 +78,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     # Not cli.main(): that ends the process with 1 when the reader of a pipe goes away.
-    instruction = os.environ.get(COMPLETION)
-    if instruction:
-        from click.shell_completion import shell_complete
+    if os.environ.get(COMPLETION):
+        from lclint.cli import completion
 
-        return shell_complete(cli, {}, "lclint", COMPLETION, instruction)
+        return completion.answer(cli, "lclint", COMPLETION)
     try:
         with cli.make_context("lclint", arguments) as context:
             status: int = cli.invoke(context)

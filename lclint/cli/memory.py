@@ -12,11 +12,11 @@ from lclint.core.errors import UsageError
 
 
 @click.command(short_help="Estimate the peak memory of every pipeline stage.")
-@click.argument("words", nargs=-1, metavar="[CONFIG|-] [-- KEY=VALUE...]")
+@click.argument("words", nargs=-1, metavar="[CONFIG|-] [-- KEY=VALUE...]", shell_complete=shared.completed("files"))
 @shared.config_options
 @click.option("--what-if", "what_if", multiple=True, metavar="KEY=VALUE", help="Also estimate with this value, and show the difference. Repeatable.")
 @click.option("--format", "format_", type=click.Choice(["text", "json", "html"]), default="text", show_default=True, help="Form of the report.")
-@click.option("--output", metavar="FILE", help="Write the report to FILE.")
+@click.option("--output", metavar="FILE", shell_complete=shared.completed("files"), help="Write the report to FILE.")
 @shared.colour_option
 def command(words: tuple[str, ...], what_if: tuple[str, ...], **given: Any) -> int:
     """Estimate peak memory for each pipeline stage, and whether it fits the GPU.

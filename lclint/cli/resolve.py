@@ -12,12 +12,12 @@ from lclint.core.errors import UsageError
 
 
 @click.command(short_help="Show the values that Bridge will really use.")
-@click.argument("words", nargs=-1, metavar="[CONFIG|-] [-- KEY=VALUE...]")
+@click.argument("words", nargs=-1, metavar="[CONFIG|-] [-- KEY=VALUE...]", shell_complete=shared.completed("files"))
 @shared.config_options
 @click.option("--field", "fields", multiple=True, metavar="NAME", help="Only this field or section. Repeatable.")
 @click.option("--all", "everything", is_flag=True, help="Every value, not only those that differ from what is written.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Form of the report.")
-@click.option("--output", metavar="FILE", help="Write the report to FILE.")
+@click.option("--output", metavar="FILE", shell_complete=shared.completed("files"), help="Write the report to FILE.")
 @shared.colour_option
 def command(words: tuple[str, ...], fields: tuple[str, ...], everything: bool, **given: Any) -> int:
     """Show the values that Megatron Bridge will really use, and where each comes from.

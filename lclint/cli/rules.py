@@ -8,9 +8,17 @@ import click
 
 from lclint.cli import output, shared
 from lclint.core.finding import SEVERITIES
+from lclint.core.project import rule_page
 from lclint.report.style import Style
 
-_folders = click.option("--rules", "folders", multiple=True, metavar="DIR", help="Directory with rules of your own. Repeatable.")
+_folders = click.option(
+    "--rules",
+    "folders",
+    multiple=True,
+    metavar="DIR",
+    shell_complete=shared.completed("folders"),
+    help="Directory with rules of your own. Repeatable.",
+)
 
 
 @click.group(no_args_is_help=False, short_help="List, explain and test rules.")
@@ -25,17 +33,19 @@ def list_rules(folders: tuple[str, ...], color: str) -> int:
     """List every rule: code, most severe case, name and title."""
     from lclint.engine import rules
 
-    style = Style(output.use_colour(color))
+    colour = output.use_colour(color)
+    style = Style(colour, output.use_links(colour))
     lines = []
     for rule in sorted(rules.load(folders), key=lambda rule: rule.code):
         severity = min((case.severity for case in rule.cases), key=SEVERITIES.index)
-        lines.append(f"{rule.code}  {style.paint(f'{severity:7}', severity)}  {style.paint(rule.name, 'strong')}: {rule.title}\n")
+        name = style.link(style.paint(rule.name, "strong"), rule_page(rule.name) if rule.shipped else None)
+        lines.append(f"{rule.code}  {style.paint(f'{severity:7}', severity)}  {name}: {rule.title}\n")
     output.write("".join(lines))
     return 0
 
 
 @command.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=shared.completed("rules"))
 @_folders
 @shared.colour_option
 def show(name: str, folders: tuple[str, ...], color: str) -> int:
@@ -64,7 +74,7 @@ def _data(name: str, folders: list[str]) -> dict[str, Any]:
 
 
 @command.command("test")
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", metavar="DIR", shell_complete=shared.completed("folders"))
 @click.option("-v", "--verbose", is_flag=True, help="List the examples that hold, too.")
 @shared.colour_option
 def test(folder: str, verbose: bool, color: str) -> int:

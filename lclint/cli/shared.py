@@ -18,33 +18,44 @@ _OVERRIDE = re.compile(r"(?P<mark>\+\+?|~)?(?P<key>[A-Za-z_$][\w$-]*(?:\.[\w$-]+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _recipes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """The recipes that a shell completes ``--recipe`` with."""
-    from lclint.catalog import recipes
-    from lclint.config.release import NEWEST
+def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list[Any]]:
+    """What completes an option or argument in a shell: one of the kinds of ``lclint.cli.completion``."""
 
-    return [name for name in recipes.names(NEWEST) if name.startswith(incomplete)]
+    def items(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+        from lclint.cli import completion
+
+        return list(completion.complete(kind, incomplete))
+
+    return items
 
 
 _CONFIG_OPTIONS = (
-    click.option("--gpu", metavar="NAME", help="GPU that the job runs on, such as h100 or gb200."),
+    click.option("--gpu", metavar="NAME", shell_complete=completed("gpus"), help="GPU that the job runs on, such as h100 or gb200."),
     click.option("--gpus", type=click.IntRange(min=1), metavar="N", help="Number of GPUs of the job."),
     click.option("--gpus-per-node", type=click.IntRange(min=1), metavar="N", help="GPUs in one node."),
     click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override a value, in Hydra's grammar, as the launch does. Repeatable."),
     click.option("--env", multiple=True, metavar="NAME=VALUE", help="Environment variable of the job. Repeatable."),
     click.option("--env-complete", is_flag=True, help="The job has no environment variables but those given."),
-    click.option("--base", metavar="FILE", help="Config that the checked files override."),
-    click.option("--recipe", metavar="NAME", shell_complete=_recipes, help="Published recipe that the checked files, or the overrides, start from."),
+    click.option("--base", metavar="FILE", shell_complete=completed("files"), help="Config that the checked files override."),
+    click.option(
+        "--recipe", metavar="NAME", shell_complete=completed("recipes"), help="Published recipe that the checked files, or the overrides, start from."
+    ),
     click.option("--bridge-version", metavar="VERSION", help="Megatron Bridge release to check for, such as 0.6."),
     click.option("--te-version", metavar="VERSION", help="Transformer Engine release."),
     click.option("--torch-version", metavar="VERSION", help="PyTorch release."),
 )
 
 _RULE_OPTIONS = (
-    click.option("--rules", multiple=True, metavar="DIR", help="Directory with rules of your own. Repeatable."),
-    click.option("--select", multiple=True, metavar="RULES", help="Check these rules only: names or codes, comma-separated."),
-    click.option("--ignore", multiple=True, metavar="RULES", help="Leave these rules out."),
-    click.option("--extend-select", multiple=True, metavar="RULES", help="Check these rules as well."),
+    click.option("--rules", multiple=True, metavar="DIR", shell_complete=completed("folders"), help="Directory with rules of your own. Repeatable."),
+    click.option(
+        "--select",
+        multiple=True,
+        metavar="RULES",
+        shell_complete=completed("rule_list"),
+        help="Check these rules only: names or codes, comma-separated.",
+    ),
+    click.option("--ignore", multiple=True, metavar="RULES", shell_complete=completed("rule_list"), help="Leave these rules out."),
+    click.option("--extend-select", multiple=True, metavar="RULES", shell_complete=completed("rule_list"), help="Check these rules as well."),
 )
 
 colour_option = click.option(

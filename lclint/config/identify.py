@@ -18,6 +18,7 @@ COMMON = frozenset((
     "hidden_dropout", "attention_dropout", "max_position_embeddings", "rank", "enabled", "attention_backend",
 ))
 # fmt: on
+_LIGHTNING = frozenset(("devices", "num_nodes", "accelerator", "max_epochs", "val_check_interval", "limit_val_batches"))
 
 
 def identify(data: Any, release: str) -> tuple[str, str]:
@@ -34,6 +35,8 @@ def identify(data: Any, release: str) -> tuple[str, str]:
     arguments = data.get("MODEL_ARGS")
     if arguments.__class__ is dict and any(key.__class__ is str and key.startswith("--") for key in arguments):
         return "megatron-args", ""
+    if _has_lightning_trainer(data):
+        return "none", "it has a Lightning trainer, as NeMo's configs do"
     sections = tables.sections(release)
     present = [name for name in data if name in sections]
     if not present:
@@ -72,6 +75,12 @@ def could_be_config(data: bytes) -> bool:
     release = tables.releases()[-1]
     sections = {name.encode() for name in tables.sections(release)}
     return bool(words & sections) and any(word.decode() in tables.field_sections(release) for word in words if word.count(b"_") >= 2)
+
+
+def _has_lightning_trainer(data: dict[str, Any]) -> bool:
+    """Whether the file is one of NeMo 1 or its launcher, whose ``model`` section holds many of Megatron's names."""
+    trainer = data.get("trainer")
+    return "train" not in data and trainer.__class__ is dict and not _LIGHTNING.isdisjoint(trainer)
 
 
 def _of_another_release(data: dict[str, Any], present: list[str]) -> bool:

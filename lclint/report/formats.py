@@ -20,6 +20,8 @@ _MODULES = {
     "markdown": "markdown",
 }
 NAMES = ("text", *_MODULES)
+# those that have a place for a file that could not be read
+WITH_ERRORS = ("github", "sarif", "junit", "markdown")
 
 
 def render(name: str, report: Report, options: Options) -> str:

@@ -9,7 +9,7 @@ import os
 
 from lclint.core.finding import FileReport, Finding, Report
 from lclint.core.options import Options
-from lclint.report.location import message, one_line, relative, spot, whole
+from lclint.report.location import failure, message, relative, spot, whole
 from lclint.report.remedy import remedies
 
 COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
@@ -20,7 +20,7 @@ def render(report: Report, options: Options) -> str:
     lines = [_finding(file, finding, options) for file in report.files for finding in file.findings]
     for error in report.errors:
         where = {} if error.path is None else {"file": _path(error.path), **({"line": str(error.line)} if error.line else {})}
-        lines.append(command("error", {**where, "title": "lclint"}, one_line(str(error))))
+        lines.append(command("error", {**where, "title": "cannot be checked"}, failure(error)))
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as Xml
 
 from lclint.core.finding import FileReport, Finding, Report
 from lclint.core.options import Options
-from lclint.report.location import message, one_line, relative, spot, whole
+from lclint.report.location import failure, message, one_line, relative, spot, whole
 from lclint.report.remedy import remedies
 from lclint.report.screen import printable
 
@@ -25,9 +25,9 @@ def render(report: Report, options: Options) -> str:
     for file in report.files:
         _suite(top, file, options)
     for error in report.errors:
-        suite = Xml.SubElement(top, "testsuite", name=_text(error.path or "lclint"))
-        case = Xml.SubElement(suite, "testcase", name="readable", classname=_text(error.path or "lclint"))
-        Xml.SubElement(case, "error", message=_text(str(error)), type="error")
+        suite = Xml.SubElement(top, "testsuite", name=_text(relative(error.path or "lclint")))
+        case = Xml.SubElement(suite, "testcase", name="readable", classname=_text(relative(error.path or "lclint")))
+        Xml.SubElement(case, "error", message=_text(failure(error)), type="error")
     for suite in [*top, top]:
         suite.set("tests", str(len(list(suite.iter("testcase")))))
         suite.set("failures", str(len(list(suite.iter("failure")))))

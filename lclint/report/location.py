@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 
+from lclint.core.errors import LclintError
 from lclint.core.finding import FileReport, Finding, Place, Record
 from lclint.core.options import Options
 from lclint.report.excerpt import described
@@ -49,6 +50,11 @@ def message(file: FileReport, finding: Finding, options: Options) -> str:
     if finding.place.line is None and finding.place.at != "file":
         text += f" [{one_line(described(finding.place, file, options))}]"
     return text
+
+
+def failure(error: LclintError) -> str:
+    """What is wrong with a file that could not be read, in one line, without the file's name."""
+    return one_line(error.message + (f" ({error.hint})" if error.hint else ""))
 
 
 def one_line(text: str) -> str:

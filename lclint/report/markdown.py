@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import re
 
+from lclint.core.errors import LclintError
 from lclint.core.finding import SEVERITIES, FileReport, Finding, Report
 from lclint.core.options import Options
-from lclint.report.location import message, relative, spot, whole
+from lclint.report.location import failure, message, relative, spot, whole
 from lclint.report.remedy import remedies
-from lclint.report.screen import printable
+from lclint.report.screen import count, printable
 from lclint.report.text import STRIKES, TextReport
 
 ROWS = 100
@@ -24,7 +25,8 @@ _SPECIAL = re.compile(r"[\\`*_\[\]|~$]|:(?=//)|(?<=www)\.|^[#+\-]")
 
 def render(report: Report, options: Options) -> str:
     """A heading with the counts, a table of the findings, and what could not be read."""
-    parts = ["## lclint\n\n", f"{escape(TextReport(options).summary(report))}\n"]
+    unread = f"; {count(len(report.errors), 'file')} could not be checked" if report.errors else ""
+    parts = ["## lclint\n\n", f"{escape(TextReport(options).summary(report) + unread)}\n"]
     found = [(file, finding) for file in report.files for finding in file.findings]
     found.sort(key=lambda item: SEVERITIES.index(item[1].severity))
     if found:
@@ -39,8 +41,7 @@ def render(report: Report, options: Options) -> str:
         shown += 1
     if shown < len(found):
         parts.append(f"\n{len(found) - shown} more are not shown here.\n")
-    errors = report.errors[:ROWS]
-    parts += [f"\n**Not checked:** {escape(_cut(whole(printable(str(error)))))}\n" for error in errors]
+    parts += [f"\n**Not checked:** {_failure(error)}\n" for error in report.errors[:ROWS]]
     return "".join(parts)
 
 
@@ -58,6 +59,14 @@ def _row(file: FileReport, finding: Finding, options: Options) -> str:
         (f"[{code(finding.rule)}]({finding.url})" if finding.url else code(finding.rule)) + f"<br>{escape(finding.impact + when)}",
     ]
     return f"| {' | '.join(cells)} |\n"
+
+
+def _failure(error: LclintError) -> str:
+    text = escape(_cut(failure(error)))
+    if error.path is None:
+        return text
+    path = whole(relative(error.path, os.environ.get("GITHUB_WORKSPACE")))
+    return f"{code(f'{path}:{error.line}' if error.line else path)}: {text}"
 
 
 def _source(path: str, line: int | None) -> str | None:

@@ -16,7 +16,7 @@ from lclint.core.finding import FileReport, Finding, Fix, Place, Report, Suppres
 from lclint.core.options import Options
 from lclint.core.project import REPOSITORY
 from lclint.report.fingerprint import Fingerprints
-from lclint.report.location import Lines, message, one_line, relative, spot
+from lclint.report.location import Lines, failure, message, one_line, relative, spot
 from lclint.report.sarif_rules import LEVELS, Rules
 from lclint.report.text import applies
 
@@ -145,9 +145,9 @@ def _here() -> str | None:
 
 
 def _notification(error: LclintError) -> dict[str, Any]:
-    made: dict[str, Any] = {"level": "error", "message": {"text": _text(one_line(str(error)))}}
+    made: dict[str, Any] = {"level": "error", "message": {"text": _text(failure(error))}}
     if error.path is not None:
-        made["locations"] = [{"physicalLocation": {"artifactLocation": _address(error.path)}}]
+        made["locations"] = [{"physicalLocation": {"artifactLocation": _address(error.path), "region": {"startLine": error.line or 1}}}]
     return made
 
 

@@ -10,6 +10,8 @@ from lclint.core.finding import Finding
 from lclint.engine import rulefile
 from lclint.sources import document, files
 
+# how GitHub code scanning sorts
+GITHUB = {"error": "error", "warning": "warning", "info": "recommendation"}
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 
@@ -46,7 +48,7 @@ class Rules:
                 "markdown": f"{why}\n\n**References**\n{listed}" if listed else why,
             },
             "defaultConfiguration": {"level": LEVELS[finding.severity]},
-            "properties": {"tags": [finding.impact], "code": finding.code},
+            "properties": {"tags": [finding.impact], "problem.severity": GITHUB[finding.severity], "code": finding.code},
         }
         if finding.url:
             made["helpUri"] = finding.url

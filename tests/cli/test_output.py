@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from lclint.cli import output
+from lclint.cli.main import main
 
 CONFIG = "model: {hidden_sise: 1, tensor_model_parallel_size: 2}\n"
 COLOUR = "\x1b[1;31m"
@@ -140,6 +141,14 @@ def test_a_link_leaves_the_words_as_they_are(tmp_path: Path, environment: dict[s
     end = linked.index("\x1b\\", start)
     assert linked[start:end].endswith("docs/rules/README.md#unknown-key")
     assert linked[:start] + linked[end + 2 :].replace("\x1b]8;;\x1b\\", "") == plain
+
+
+def test_the_list_of_rules_links_to_their_page(surroundings: Surroundings, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(output, "write", written.append)
+    surroundings(True, {"FORCE_HYPERLINK": "1"})
+    assert main(["rules", "list"]) == 0
+    assert "\x1b]8;;https://github.com/lclint/lclint/blob/main/docs/rules/README.md#unknown-key\x1b\\" in written[0]
 
 
 def test_quiet_leaves_the_findings_and_silent_nothing(tmp_path: Path, environment: dict[str, str]) -> None:

@@ -48,6 +48,16 @@ OTHERS = {
         exp_manager: {name: x}
         model: {restore_from_path: x.nemo, encoder_seq_length: 2048, optim: {name: adam, lr: 1.0e-4}}
     """,
+    "nemo 1 with the names of megatron": """
+        trainer: {devices: 8, num_nodes: 1, accelerator: gpu, precision: bf16, max_steps: 100}
+        exp_manager: {name: x}
+        model: {mcore_gpt: true, micro_batch_size: 4, tensor_model_parallel_size: 1, sequence_parallel: false, optim: {name: adam}}
+    """,
+    "nemo launcher": """
+        run: {name: gpt3_5b, time_limit: "1-0"}
+        trainer: {num_nodes: 8, devices: 8, precision: bf16}
+        model: {micro_batch_size: 4, tensor_model_parallel_size: 4, sequence_parallel: true}
+    """,
     "deepspeed": """
         train_batch_size: 8
         zero_optimization: {stage: 3, offload_optimizer: {device: cpu}}

@@ -93,7 +93,8 @@ def test_github_shows_what_is_in_no_file_on_the_run(annotations: list[Annotation
 
 
 def test_github_hears_of_unreadable_files(annotations: list[Annotation]) -> None:
-    assert annotations[9].properties == {"file": "bad\nname.yaml", "title": "lclint"}
+    assert annotations[9].properties == {"file": "bad\nname.yaml", "title": "cannot be checked"}
+    assert annotations[9].data == "is not\\x07 UTF-8 (a|b)"
 
 
 def test_github_wants_paths_of_the_repository(full: Report, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

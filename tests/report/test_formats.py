@@ -110,6 +110,17 @@ def test_through_the_command_line(
     assert check("--silent") == (status, "")
 
 
+@pytest.mark.parametrize("name", formats.NAMES)
+def test_a_file_that_cannot_be_read(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Said on standard error whatever the format, and in those that have a place for it."""
+    (tmp_path / "run.yaml").write_text("model:\n  tensor_model_parallel_size: [\n", encoding="utf-8")
+    assert main(["check", "run.yaml", "--format", name]) == 2
+    said = capfd.readouterr()
+    assert said.err.startswith("lclint: error: run.yaml:3: ")
+    assert said.err.count("\n") == 1
+    assert ("run.yaml" in said.out) == (name in formats.WITH_ERRORS)
+
+
 def test_the_text_loads_no_other_format(tmp_path: Path, environment: dict[str, str]) -> None:
     (tmp_path / "run.yaml").write_text("model: {hidden_sise: 1, tensor_model_parallel_size: 2}\n", encoding="utf-8")
     code = "import sys; from lclint.cli.main import main; main(['check', 'run.yaml']); print(*sys.modules)"
