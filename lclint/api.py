@@ -125,6 +125,7 @@ def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]
     Raises LclintError; a file that changed while it was being checked is not written. The fixed text of standard input is in its report.
     """
     from lclint.fixes.rounds import fix_text
+    from lclint.sources.writing import write_atomic
 
     applied: list[Applied] = []
 
@@ -144,7 +145,7 @@ def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]
         if after != document.text or notes:
             applied.append(Applied(path=document.path, before=mark + document.text, after=mark + after, notes=notes))
         if after != document.text and options.fix and paths != [STDIN]:
-            files.write_atomic(document.path, (mark + after).encode(), (mark + document.text).encode())
+            write_atomic(document.path, (mark + after).encode(), (mark + document.text).encode())
         return report
 
     return _each(paths, options, fix), applied

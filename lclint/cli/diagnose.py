@@ -83,7 +83,7 @@ def command(logs: tuple[str, ...], config: str | None, **given: Any) -> int:
 def _patch(diagnosis: Diagnosis, cured: Cure | None, given: dict[str, Any]) -> None:
     """Print the patch, or write the config file."""
     from lclint.report.diff import unified
-    from lclint.sources import files
+    from lclint.sources.writing import write_atomic
 
     path, before, mark = diagnosis.config_path or "", diagnosis.config_text or "", diagnosis.config_mark
     if cured is None or cured.text == before:
@@ -93,7 +93,7 @@ def _patch(diagnosis: Diagnosis, cured: Cure | None, given: dict[str, Any]) -> N
     elif given["diff"]:
         output.write(unified(path, mark + before, mark + cured.text), exact=True)
     else:
-        files.write_atomic(path, (mark + cured.text).encode(), (mark + before).encode())
+        write_atomic(path, (mark + cured.text).encode(), (mark + before).encode())
     if cured is not None:
         for fix in cured.made:
             note(f"{path}: {fix.title}")

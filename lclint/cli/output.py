@@ -46,16 +46,20 @@ def _utf8(text: str) -> bytes:
 
 def _write_file(path: str, data: bytes) -> None:
     """Write a report; one that is there already is replaced whole or stays."""
+    from lclint.sources.writing import beside
+
     regular = os.path.isfile(path) or not os.path.exists(path)
     target = os.path.realpath(path) if regular else path
-    written = f"{target}.{os.getpid()}.tmp" if regular else target
+    written: str | None = None
     try:
-        with open(written, "wb") as file:
-            file.write(data)
         if regular:
+            descriptor, written = beside(target, 0o666)
+        with open(target, "wb") if written is None else os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        if written is not None:
             os.replace(written, target)
     except OSError as error:
-        if regular:
+        if written is not None:
             with contextlib.suppress(OSError):
                 os.unlink(written)
         raise LclintError(f"cannot write: {error.strerror}", path=path) from error

@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from lclint.core.errors import InputError, RuleError, UsageError
+from lclint.sources.files import read
+
+_CACHE_LIMIT = 256 * 1024 * 1024
 
 if TYPE_CHECKING:
     from lclint.core.finding import Undecided
@@ -255,9 +258,8 @@ def _stored(file: str | None) -> bytes | None:
     if file is None:
         return None
     try:
-        with open(file, "rb") as handle:
-            data = handle.read()
-    except OSError:
+        data = read(file, _CACHE_LIMIT)
+    except InputError:
         return None
     return data[32:] if hashlib.sha256(data[32:]).digest() == data[:32] else None
 
@@ -266,13 +268,17 @@ def _store(file: str, data: bytes) -> None:
     """Write the cache file in one step, its checksum first; a cache that cannot be written is only slower."""
     import hashlib
 
-    temporary = f"{file}.{os.getpid()}"
+    from lclint.sources.writing import beside
+
+    temporary: str | None = None
     try:
-        with open(temporary, "wb") as handle:
+        descriptor, temporary = beside(file)
+        with os.fdopen(descriptor, "wb") as handle:
             handle.write(hashlib.sha256(data).digest() + data)
         os.replace(temporary, file)
     except OSError:
-        import contextlib
+        if temporary is not None:
+            import contextlib
 
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)

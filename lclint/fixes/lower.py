@@ -10,6 +10,7 @@ from lclint.config.changes import changed_list, default, section_class
 from lclint.config.run import BELOW, Run, field_path
 from lclint.core.finding import Edit, Fix
 from lclint.sources import edits
+from lclint.sources.document import Document
 
 TORCH_DTYPES = {"fp32": "torch.float32", "bf16": "torch.bfloat16", "fp16": "torch.float16", "fp64": "torch.float64", "uint8": "torch.uint8"}
 
@@ -26,8 +27,9 @@ def lower(run: Run, fix: Fix) -> None:
     """
     if not (fix.set or fix.remove or fix.rename or fix.lists or fix.env):
         return
+    moves = _moves(run, fix)
     try:
-        operations = _operations(run, fix)
+        operations = _operations(run, fix, moves)
     except NotHere as reason:
         fix.action = fix.action or str(reason)
         return
@@ -38,12 +40,22 @@ def lower(run: Run, fix: Fix) -> None:
     if document is None:
         fix.action = fix.action or (_words(run, operations) if run.recipe is not None else _command_line(fix))
         return
-    try:
-        changes = edits.change(document, operations)
-    except edits.EditRefused as reason:
-        fix.action = fix.action or f"edit by hand: {reason}"
+    changes, fault = _made(document, operations)
+    if fault is not None and moves:  # what stands there through an alias cannot move
+        changes, fault = _made(document, _operations(run, fix, {}))
+    if fault is not None:
+        # what the rule tells a person to do anyway does not say why nothing is done
+        fix.action = f"{fix.action}; it is not done here: {fault}" if fix.action else f"edit by hand: {fault}"
         return
     fix.edits = [Edit(path=run.path, start=start, end=end, text=text) for start, end, text in changes]
+
+
+def _made(document: Document, operations: list[tuple[Any, ...]]) -> tuple[list[tuple[int, int, str]], str | None]:
+    """The edits that make the operations, and why they cannot be made; None when they can."""
+    try:
+        return edits.change(document, operations), None
+    except edits.EditRefused as reason:
+        return [], str(reason)
 
 
 def _command_line(fix: Fix) -> str:
@@ -85,8 +97,8 @@ def _hydra(value: Any) -> str:
     return str(value)
 
 
-def _operations(run: Run, fix: Fix) -> list[tuple[Any, ...]]:
-    """The edit operations of a fix. Raises NotHere when a value came from an override, which beats the file."""
+def _operations(run: Run, fix: Fix, moves: dict[str, str]) -> list[tuple[Any, ...]]:
+    """The edit operations of a fix, of which ``moves`` are made as such. Raises NotHere when a value came from an override, which beats the file."""
     operations: list[tuple[Any, ...]] = []
     sections: dict[str, dict[str, Any]] = {}
     for old, new in fix.rename.items():
@@ -94,7 +106,6 @@ def _operations(run: Run, fix: Fix) -> list[tuple[Any, ...]]:
         if run.origins.get(old) in BELOW:
             raise NotHere(f"{old} is in the {run.base_origin}: rename it to {new.rpartition('.')[2]} there")
         operations.append(("rename", field_path(old), new.rpartition(".")[2]))
-    moves = _moves(run, fix)
     operations += [("move", field_path(old), field_path(new)) for old, new in moves.items()]
     for field in fix.remove:
         operations += [] if field in moves else _removal(run, field)
@@ -131,10 +142,13 @@ def _operations(run: Run, fix: Fix) -> list[tuple[Any, ...]]:
 
 
 def _moves(run: Run, fix: Fix) -> dict[str, str]:
-    """Which removed fields turn up with the same value under a new name that the file does not have: they take their comments along."""
+    """Which fields that are removed or set to null turn up with the same value under a name that the file does not have.
+
+    Such a value moves, and takes its comments along.
+    """
     moves: dict[str, str] = {}
-    for old in fix.remove:
-        if run.origins.get(old) != "file" or old not in run.written:
+    for old in [*fix.remove, *(field for field, value in fix.set.items() if value is None)]:
+        if run.origins.get(old) != "file" or run.written.get(old) is None:
             continue
         for new, value in fix.set.items():
             section = new.rpartition(".")[0]

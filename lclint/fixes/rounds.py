@@ -20,19 +20,25 @@ def fix_text(
 
     Findings are taken by impact, crash first; of each the first alternative that is allowed and changes the file. After each fix
     the new text is checked: the finding must be gone, no crash or oom finding may be new and no such case undecided that was decided,
-    else the fix is taken back and named in the notes. ``nearer`` may say that a text, though the finding is still there, is a step on the
-    way from another one: then the fix stays, and is not offered a second time. A text seen before ends the loop; of all texts the one with the fewest
-    crash findings is kept.
+    else the fix is taken back and named in the notes; when no other is left, those taken back are tried on what the others made of the
+    text. ``nearer`` may say that a text, though the finding is still there, is a step on the way from another one: then the fix stays, and is
+    not offered a second time. A text seen before is not gone back to; of all texts the one with the fewest crash findings is kept.
     """
     report = check(text)
     best = (_weight(report), text, report)
     seen = {text}
     refused: set[tuple[Any, ...]] = set()
-    notes: list[str] = []
-    for _ in range(MOST_ROUNDS):
-        chosen = _next(report, unsafe, refused)
+    taken: set[tuple[Any, ...]] = set()  # steps
+    notes: dict[tuple[Any, ...], str] = {}
+    changed = False  # since the first fix was taken back
+    for _ in range(max(MOST_ROUNDS, 4 * len(report.findings))):
+        chosen = _next(report, unsafe, refused | taken)
         if chosen is None:
-            break
+            if not (refused and changed):
+                break
+            refused.clear()
+            changed = False
+            continue
         finding, fix = chosen
         new_text = edits.apply(text, [(edit.start, edit.end, edit.text) for edit in fix.edits])
         new_report = check(new_text)
@@ -41,18 +47,19 @@ def fix_text(
         if fault is None and new_text in seen:
             fault = "it undoes another fix"
         if fault is not None:
+            changed = changed and bool(refused)
             refused.add(_name(finding, fix))
-            note = f"{finding.rule}: the fix '{fix.title}' was taken back: {fault}"
-            notes += [note] if note not in notes else []
+            notes[_name(finding, fix)] = f"{finding.rule}: the fix '{fix.title}' was taken back: {fault}"
             continue
-        text, report = new_text, new_report
+        text, report, changed = new_text, new_report, True
+        notes.pop(_name(finding, fix), None)
         seen.add(text)
         weight = _weight(report)
         if step:
-            refused.add(_name(finding, fix))
+            taken.add(_name(finding, fix))
         if weight < best[0] or (step and weight == best[0]):
             best = (weight, text, report)
-    return best[1], best[2], notes
+    return best[1], best[2], list(dict.fromkeys(notes.values()))
 
 
 def _next(report: FileReport, unsafe: bool, refused: set[tuple[Any, ...]]) -> tuple[Finding, Fix] | None:

@@ -1,4 +1,4 @@
-"""Finding, reading and replacing files, with one clear line for everything that can go wrong."""
+"""Finding and reading files, with one clear line for everything that can go wrong."""
 
 from __future__ import annotations
 
@@ -77,63 +77,6 @@ def _identity(name: str, folders: dict[str, str]) -> str:
     if folder not in folders:
         folders[folder] = os.path.realpath(folder)
     return os.path.join(folders[folder], last)
-
-
-def write_atomic(path: str, new: bytes, expected: bytes) -> None:
-    """Replace a file's bytes at once: after a crash it holds the old bytes or the new ones.
-
-    Follows a symbolic link to the real file and keeps its permissions. Raises InputError, the file untouched, when it no longer holds
-    ``expected`` and when it cannot be written.
-    """
-    real = os.path.realpath(path)
-    if read(real, max(len(expected), CONFIG_LIMIT)) != expected:
-        raise InputError("changed while lclint was working on it; it was not written", path, hint="run lclint again")
-    if not os.access(real, os.W_OK):
-        raise InputError("is read-only; it was not written", path, hint="make it writable")
-    temporary = os.path.join(os.path.dirname(real), f".{os.path.basename(real)[:200]}.lclint-{os.getpid()}.tmp")
-    try:
-        status = os.stat(real)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(new)
-                file.flush()
-                os.fsync(file.fileno())
-            _keep_ownership(temporary, status)
-            os.replace(temporary, real)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        reason = {
-            errno.ENOSPC: "the disk is full",
-            errno.EDQUOT: "the disk quota is used up",
-            errno.EROFS: "the file system is read-only",
-            errno.EACCES: "its directory is not writable",
-            errno.EPERM: "its directory is not writable",
-        }.get(error.errno or 0, error.strerror or str(error))
-        raise InputError(f"cannot be written: {reason}", path, hint="the file was left as it is") from None
-    _sync_directory(os.path.dirname(real))
-
-
-def _keep_ownership(temporary: str, status: os.stat_result) -> None:
-    # Only root may give files away, and only then can the owner differ.
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        os.chown(temporary, status.st_uid, status.st_gid)
-    os.chmod(temporary, stat.S_IMODE(status.st_mode))
-
-
-def _sync_directory(directory: str) -> None:
-    try:
-        descriptor = os.open(directory or ".", os.O_RDONLY)
-    except OSError:
-        return  # Windows, or a directory that may be written but not read
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass  # some network file systems cannot
-    finally:
-        os.close(descriptor)
 
 
 def _walk(top: str) -> list[str]:

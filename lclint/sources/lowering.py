@@ -49,6 +49,9 @@ def _set(page: Page, path: Path, value: Any) -> Lowered:
     if present and equal(old, value):
         return [], []
     place = page.locate(path)
+    twice = page.given_twice(path)
+    if twice is not None and page.loader == "omegaconf":
+        raise EditRefused(f"{dotted(twice)} is given twice")  # which the user means is not ours to say; a dump's loader takes the last
     node = place.node
     below = path[place.depth :]
     entry = page.entry_start(place)

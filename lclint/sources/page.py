@@ -104,6 +104,16 @@ class Page:
     def occurrences(self, mapping: Node, part: Any) -> int:
         return sum(self.is_key(pair[0], part) for pair in mapping.pairs)
 
+    def given_twice(self, path: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """The first part of a path of which the file has the key more than once."""
+        for length in range(1, len(path) + 1):
+            holder = self.locate(path[: length - 1])
+            if holder.state != "found" and length > 1:
+                return None
+            if holder.node is not None and holder.node.kind == "mapping" and self.occurrences(holder.node, path[length - 1]) > 1:
+                return path[:length]
+        return None
+
     def place_of(self, wanted: Node) -> Place | None:
         """The place of a collection in the tree."""
         root = self.document.root

@@ -63,6 +63,9 @@ def _remove_from_flow(page: Page, node: Node, spans: list[tuple[int, int]], inde
         return _remove_lines(page, start, closing)
     if len(spans) == 1:
         return [(start, closing, "")]
+    if index + 1 == len(spans) and not text[line:start].strip() and line > content:
+        # the bracket closes on its line: the comma on the line above may stay
+        return [(start, closing + len(text[closing : node.end]) - len(text[closing : node.end].lstrip(" \t")), "")]
     if index + 1 < len(spans):
         following = spans[index + 1][0]
         if not BREAK.search(text, closing, following):

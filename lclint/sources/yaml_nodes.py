@@ -20,8 +20,11 @@ except ImportError:  # PyYAML built without libyaml
     from yaml import SafeLoader as _Parser  # type: ignore[assignment]
 
 # Where libyaml and PyYAML's own parser, which both loaders of record use, part: PyYAML refuses a tab between tokens
-# (``a:\t1``), and the others they count differently. Such a text is read by PyYAML's, at a fortieth of the speed.
-_CONTESTED = re.compile("[\t\ufeff\x85\u2028\u2029]")
+# (``a:\t1``) a question mark within a plain word in brackets and a comment right behind a ``|``, and the others they count differently. Such a text is read by
+# PyYAML's, at a fortieth of the speed, and so is one that libyaml refuses.
+_CONTESTED = re.compile("[\t\ufeff\x85\u2028\u2029]|[|>][-+0-9]*#")
+_QUESTION = re.compile(r"(?<![^\r\n])[^#\r\n]*\S\?|\?\s*[]},:]")
+_TO_COLON = re.compile(r"(?:\s+|#[^\r\n]*)*:")
 _SLOW_LIMIT = 500_000
 
 MAX_DEPTH = 200
@@ -126,14 +129,21 @@ def parse(text: str, path: str) -> Tree:
     """The node tree of ``text``; raises InputError for a syntax error, an undefined or recursive alias, and absurd sizes."""
     if "\0" in text:
         raise InputError("is a binary file", path, hint="give a YAML file")
+    own = len(text) < _SLOW_LIMIT and (_CONTESTED.search(text) is not None or ("?" in text and _QUESTION.search(text) is not None))
     try:
-        return _build(text, path)
+        return _build(yaml.SafeLoader(text) if own else _Parser(text), text, path)
     except yaml.YAMLError as error:
-        raise _explain(error, text, path) from None
+        fault = error
+    if not own and len(text) < _SLOW_LIMIT:
+        # what libyaml refuses its users may still run, and its words and places differ
+        try:
+            return _build(yaml.SafeLoader(text), text, path)
+        except yaml.YAMLError as error:
+            fault = error
+    raise _explain(fault, text, path)
 
 
-def _build(text: str, path: str) -> Tree:
-    parser: Any = yaml.SafeLoader(text) if len(text) < _SLOW_LIMIT and _CONTESTED.search(text) else _Parser(text)
+def _build(parser: Any, text: str, path: str) -> Tree:
     get = parser.get_event
     tree = Tree()
     scalar, mapping_start, mapping_end = _events.ScalarEvent, _events.MappingStartEvent, _events.MappingEndEvent
@@ -153,6 +163,11 @@ def _build(text: str, path: str) -> Tree:
             style = event.style
             start = event.start_mark.index
             end = event.end_mark.index
+            if start == end and frame[1] is not None:
+                # a missing value in brackets: libyaml places it at the next token, PyYAML behind the colon
+                colon = _TO_COLON.match(text, frame[1].end, start)
+                if colon is not None:
+                    start = end = colon.end()
             if style is None or style == "'" or style == '"':
                 node = Scalar(start, end, event.tag, event.value, style or None, event.anchor)
             elif style == "":

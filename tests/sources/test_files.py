@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -83,52 +81,3 @@ def test_a_file_whose_name_is_a_pattern(tmp_path: Path) -> None:
     path = tmp_path / "a[1].yaml"
     path.write_text("a: 1\n")
     assert files.find([str(path)]) == [str(path)]
-
-
-def test_write_atomic_keeps_mode_and_link(tmp_path: Path) -> None:
-    real = tmp_path / "real.yaml"
-    real.write_bytes(b"a: 1\n")
-    real.chmod(0o640)
-    link = tmp_path / "link.yaml"
-    link.symlink_to("real.yaml")
-    files.write_atomic(str(link), b"a: 2\n", b"a: 1\n")
-    assert link.is_symlink()
-    assert real.read_bytes() == b"a: 2\n"
-    assert stat.S_IMODE(real.stat().st_mode) == 0o640
-    assert sorted(os.listdir(tmp_path)) == ["link.yaml", "real.yaml"]
-
-
-def test_write_atomic_refuses_a_changed_file(tmp_path: Path) -> None:
-    path = tmp_path / "f"
-    path.write_bytes(b"a: 9\n")
-    with pytest.raises(InputError, match="changed while"):
-        files.write_atomic(str(path), b"a: 2\n", b"a: 1\n")
-    assert path.read_bytes() == b"a: 9\n"
-
-
-@pytest.mark.parametrize(("number", "reason"), [(errno.ENOSPC, "disk is full"), (errno.EROFS, "read-only"), (errno.EACCES, "not writable")])
-def test_a_failed_write_leaves_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, reason: str) -> None:
-    path = tmp_path / "f"
-    path.write_bytes(b"a: 1\n")
-
-    def fail(descriptor: int) -> None:
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(InputError, match=reason):
-        files.write_atomic(str(path), b"a: 2\n", b"a: 1\n")
-    assert path.read_bytes() == b"a: 1\n"
-    assert os.listdir(tmp_path) == ["f"]
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
-def test_a_read_only_directory(tmp_path: Path) -> None:
-    path = tmp_path / "d" / "f"
-    path.parent.mkdir()
-    path.write_bytes(b"a: 1\n")
-    path.parent.chmod(0o500)
-    try:
-        with pytest.raises(InputError, match="directory is not writable"):
-            files.write_atomic(str(path), b"a: 2\n", b"a: 1\n")
-    finally:
-        path.parent.chmod(0o700)
