@@ -63,8 +63,8 @@ def from_document(
             run.problems.append(Problem("classless-section", name))
     _mark_defaults(run, fields)
     for problem in document.problems:
-        line = document.position(problem.start)[0]
-        run.problems.append(Problem("loader", ".".join(str(key) for key in problem.path) or "file", problem.message, None, line))
+        at = ".".join(str(key) for key in problem.path) or "file"
+        run.problems.append(Problem("loader", at, problem.message, None, (problem.start, problem.end)))
     _finish(run, options, said)
     return run, ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from lclint.core.finding import Place
@@ -22,21 +23,25 @@ _MOST_PARTS = 20_000
 # origins of values that lie below the checked file
 BELOW = ("base", "recipe")
 
+# what may stand behind a field where a finding points: at its key, at offsets of the file
+_MARK = re.compile(r"#(?:key|([0-9]+):([0-9]+))$")
+
 
 class Problem:
     """A fault of the config's form (not of its meaning), for the catalogue rules to report.
 
-    ``kind`` says which, ``path`` is the field, ``text`` and ``suggestion`` depend on the kind.
+    ``kind`` says which, ``path`` is the field, ``text`` and ``suggestion`` depend on the kind; ``span`` are offsets in the file, where only
+    they say which place is meant.
     """
 
-    __slots__ = ("kind", "path", "text", "suggestion", "line")
+    __slots__ = ("kind", "path", "text", "suggestion", "span")
 
-    def __init__(self, kind: str, path: str, text: str = "", suggestion: str | None = None, line: int | None = None) -> None:
+    def __init__(self, kind: str, path: str, text: str = "", suggestion: str | None = None, span: tuple[int, int] | None = None) -> None:
         self.kind = kind
         self.path = path
         self.text = text
         self.suggestion = suggestion
-        self.line = line
+        self.span = span
 
 
 class Change:
@@ -149,7 +154,7 @@ class Run:
 
     def value_at(self, at: str) -> Any:
         """The value that is written at a place of a finding, None where there is none."""
-        name = at.removesuffix("#key")
+        name = _MARK.sub("", at)
         if name.startswith("env."):
             return self.environment.get(name[4:])
         keys = field_path(name)
@@ -167,12 +172,28 @@ class Run:
         value = self.written.get(parent, self)
         return value is self or (value.__class__ is dict and "_target_" not in value)
 
+    def key_path(self, at: str) -> tuple[Any, ...]:
+        """The keys of the file that lead to a field: as its name says, unless they are no texts (``1: x``) or hold dots."""
+        keys = field_path(at)
+        name = ".".join(str(key) for key in keys if key.__class__ is str)
+        keys = self.keys.get(name, keys)
+        if self.document is None or self.document.node(keys) is not None:
+            return keys
+        return _spelled(self.document.data, at) or keys
+
     def place(self, at: str) -> Place:
         """Where a finding at that field points: into the file when the value stands there.
 
-        ``model.x#key`` points at the key instead of the value.
+        ``model.x#key`` points at the key instead of the value, ``model.x#12:15`` at these offsets of the file.
         """
-        at, wants_key = (at[: -len("#key")], True) if at.endswith("#key") else (at, False)
+        mark = _MARK.search(at)
+        at = at[: mark.start()] if mark else at
+        if mark is not None and mark.group() != "#key" and self.document is not None:
+            place = Place(at=at, path=self.path)
+            place.line, place.column = self.document.position(int(mark.group(1)))
+            place.end_line, place.end_column = self.document.position(int(mark.group(2)))
+            return place
+        wants_key = mark is not None
         if self.document is not None and at == "file":
             return Place(at=at, path=self.path, line=1, column=1, end_line=1, end_column=1)
         keys = field_path(at)
@@ -183,7 +204,7 @@ class Run:
         else:
             name = ".".join(str(key) for key in keys if key.__class__ is str)
             origin = "set" if name in self.sets else self.origins.get(name, "default")
-            keys = self.keys.get(name, keys)
+            keys = self.key_path(at) if origin == "file" else keys
         place = Place(at=at, origin=origin, path=self.path)
         if origin in BELOW:
             value = self.written.get(at)
@@ -214,6 +235,20 @@ def _parts(name: str) -> tuple[str, str, tuple[str, ...]]:
         _PARTS.clear()
     found = _PARTS[name] = (section, rest, tuple(parents))
     return found
+
+
+def _spelled(data: Any, at: str) -> tuple[Any, ...] | None:
+    """The keys below ``data`` of which the texts, joined with dots, are ``at``."""
+    if data.__class__ is not dict:
+        return None
+    for key, value in data.items():
+        text = str(key)
+        if at == text:
+            return (key,)
+        rest = _spelled(value, at[len(text) + 1 :]) if at.startswith(text + ".") else None
+        if rest is not None:
+            return (key, *rest)
+    return None
 
 
 def field_path(at: str) -> tuple[str | int, ...]:

@@ -19,7 +19,7 @@ def _records(g: Any) -> dict[str, list[dict[str, Any]]]:
 
 
 def _problems(g: Any, kind: str) -> list[dict[str, Any]]:
-    return [{"path": p.path, "text": p.text} for p in g.run.problems if p.kind == kind]
+    return [{"path": p.path, "text": p.text, "at": f"{p.path}#{p.span[0]}:{p.span[1]}" if p.span else p.path} for p in g.run.problems if p.kind == kind]
 
 
 @fact("keys.unknown", needs=(), unit="records: path, key, parent, suggestion, new, taken, owner", source=SOURCE, raw=True)
@@ -76,19 +76,19 @@ def other_release_class(g: Any) -> list[dict[str, Any]]:
     return _records(g)["class_release"]
 
 
-@fact("keys.override", needs=(), unit="records: path, text", source="Hydra 1.3 override grammar", raw=True)
+@fact("keys.override", needs=(), unit="records: path, text, at", source="Hydra 1.3 override grammar", raw=True)
 def override(g: Any) -> list[dict[str, Any]]:
     """Overrides that Hydra refuses."""
     return _problems(g, "override")
 
 
-@fact("keys.dropped", needs=(), unit="records: path, text", source="Bridge training/utils/omegaconf_utils.py (0.6.2)", raw=True)
+@fact("keys.dropped", needs=(), unit="records: path, text, at", source="Bridge training/utils/omegaconf_utils.py (0.6.2)", raw=True)
 def dropped(g: Any) -> list[dict[str, Any]]:
     """Overrides that Hydra takes and Bridge drops."""
     return _problems(g, "dropped")
 
 
-@fact("keys.refused", needs=(), unit="records: path, text", source="OmegaConf 2.3 and yaml.safe_load", raw=True)
+@fact("keys.refused", needs=(), unit="records: path, text, at", source="OmegaConf 2.3 and yaml.safe_load", raw=True)
 def refused(g: Any) -> list[dict[str, Any]]:
     """What the loader of the file refuses although the rest can be read."""
     return _problems(g, "loader")

@@ -7,7 +7,7 @@ from typing import Any
 
 from lclint.catalog import tables
 from lclint.config.changes import changed_list, default, section_class
-from lclint.config.run import BELOW, Run, field_path
+from lclint.config.run import BELOW, Run
 from lclint.core.finding import Edit, Fix
 from lclint.sources import edits
 from lclint.sources.document import Document
@@ -105,19 +105,19 @@ def _operations(run: Run, fix: Fix, moves: dict[str, str]) -> list[tuple[Any, ..
         _in_file(run, old, f"rename it to {new.rpartition('.')[2]} there")
         if run.origins.get(old) in BELOW:
             raise NotHere(f"{old} is in the {run.base_origin}: rename it to {new.rpartition('.')[2]} there")
-        operations.append(("rename", field_path(old), new.rpartition(".")[2]))
-    operations += [("move", field_path(old), field_path(new)) for old, new in moves.items()]
+        operations.append(("rename", run.key_path(old), new.rpartition(".")[2]))
+    operations += [("move", run.key_path(old), run.key_path(new)) for old, new in moves.items()]
     for field in fix.remove:
         operations += [] if field in moves else _removal(run, field)
     for operation, field, value in fix.lists:
         _in_file(run, field, "change the list there")
         if run.origins.get(field) == "file":
-            operations.append((operation, field_path(field), value))
+            operations.append((operation, run.key_path(field), value))
         else:
             items = run.written.get(field)
             if items.__class__ is not list:
                 raise NotHere(f"{field} is not a list in what the file overrides")
-            operations.append(("set", field_path(field), changed_list(items, operation, value)))
+            operations.append(("set", run.key_path(field), changed_list(items, operation, value)))
     for field, value in fix.set.items():
         if field in moves.values():
             continue
@@ -129,7 +129,7 @@ def _operations(run: Run, fix: Fix, moves: dict[str, str]) -> list[tuple[Any, ..
                 raise NotHere(f"{section} is the name {present!r}: {field} needs the section written out")
             sections.setdefault(section, _whole(run, section))[field.partition(".")[2]] = _encoded(run, field, value)
         else:
-            operations.append(("set", field_path(field), _encoded(run, field, value)))
+            operations.append(("set", run.key_path(field), _encoded(run, field, value)))
     for section, values in sections.items():
         operations.append(("set", (section,), values))
     for name, value in fix.env.items():
@@ -173,12 +173,12 @@ def _removal(run: Run, field: str) -> list[tuple[Any, ...]]:
     _in_file(run, field, "leave it out")
     origin = run.origins.get(field)
     if origin == "file":
-        return [("remove", field_path(field))]
+        return [("remove", run.key_path(field))]
     if origin in BELOW:
         known, value = default(run, field)
         if not known:
             raise NotHere(f"{field} is in the {run.base_origin}: take it out there")
-        return [("set", field_path(field), value)]
+        return [("set", run.key_path(field), value)]
     return []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from lclint.core.finding import FileReport, Finding, Place
@@ -11,6 +12,7 @@ from lclint.report.screen import columns, cut, layout, printable
 from lclint.report.style import Style
 
 MARKED_PLACES = 4
+_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def excerpt(file: FileReport, finding: Finding, options: Options, style: Style, width: int) -> list[str]:
@@ -34,13 +36,13 @@ def _in_text(place: Place, file: FileReport) -> bool:
 def _marked(places: list[Place], file: FileReport, finding: Finding, style: Style, width: int) -> Iterator[str]:
     if not places or file.text is None:
         return
-    lines = file.text.split("\n")
+    lines = _BREAK.split(file.text)
     digits = len(str(max(place.line or 0 for place in places)))
     room = width - digits - 5
     shown_line = None
     for place in sorted(places, key=lambda place: (place.line or 0, place.column or 0)):
         number = place.line or 1
-        line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
+        line = lines[number - 1] if number <= len(lines) else ""
         text, starts = layout(line)
         begin = starts[min((place.column or 1) - 1, len(line))]
         end = _end(place, line, text, starts)

@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from lclint.api import load_rules
 from lclint.config.run import Run, field_path
+from lclint.core.finding import FileReport
+from lclint.core.options import Options
 
 TEXT = """\
 defaults: &defaults
@@ -90,3 +93,31 @@ def test_columns_do_not_count_a_byte_order_mark_or_carriage_returns(run_of: Call
 )
 def test_field_paths(at: str, keys: tuple[str | int, ...]) -> None:
     assert field_path(at) == keys
+
+
+ODD = "model:\n  context_parallel_size: 4\n  1: x\n  off: y\n  a.b: z\n---\ntrain: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("at", "start", "end"),
+    [
+        # keys that are no texts, or hold dots
+        ("model.1", (3, 6), (3, 7)),
+        ("model.1#key", (3, 3), (3, 4)),
+        ("model.False#key", (4, 3), (4, 6)),
+        ("model.a.b", (5, 8), (5, 9)),
+        # offsets of the file
+        ("file#59:62", (6, 1), (6, 4)),
+        ("model#2:5", (1, 3), (1, 6)),
+    ],
+)
+def test_odd_places(run_of: Callable[..., Run], at: str, start: tuple[int, int], end: tuple[int, int]) -> None:
+    place = run_of(ODD).place(at)
+    assert place.at == at.partition("#")[0]
+    assert (place.line, place.column, place.end_line, place.end_column) == (*start, *end)
+
+
+def test_a_finding_about_the_form_points_at_what_is_refused(report_of: Callable[..., FileReport]) -> None:
+    text = "model:\n  context_parallel_size: 4\n  null: x\n  [1, 2]: y\n---\ntrain: {}\n"
+    report = report_of(load_rules(Options(select=["file-refused-by-its-loader"])), text)
+    assert [(found.at, found.place.line, found.place.column) for found in report.findings] == [("model", 3, 3), ("model", 4, 3), ("file", 5, 1)]

@@ -45,6 +45,12 @@ def test_the_reason_of_a_rule_is_told_once(finding: Callable[..., Finding], one:
     assert text.count("why: ") == 1
 
 
+def test_lines_that_end_in_a_lone_carriage_return(finding: Callable[..., Finding], one: Callable[..., Report]) -> None:
+    report = one(finding(place=Place(at="b", path="run.yaml", line=2, column=4, end_line=2, end_column=5)))
+    report.files[0].text, report.files[0].path = "a: 1\rb: 2\rc: 3\r", "run.yaml"
+    assert "  2 | b: 2\n    |    ^ b\n" in TextReport(Options()).render(report)
+
+
 def test_clean(one: Callable[..., Report]) -> None:
     assert TextReport(Options()).render(one()) == "1 file checked: no findings\n"
 
