@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 from lclint.sources import render
-from lclint.sources.page import COMMA, GAP, Edit, Page
+from lclint.sources.lines import Edit
+from lclint.sources.page import COMMA, GAP, Page
 from lclint.sources.replacing import replace
 from lclint.sources.steps import EditRefused, dotted
 from lclint.sources.yaml_nodes import Node, content_start

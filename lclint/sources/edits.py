@@ -16,8 +16,8 @@ from lclint.core.errors import InputError
 from lclint.sources import keeping
 from lclint.sources.document import Document, from_text
 from lclint.sources.interpolation import unshare
+from lclint.sources.lines import newline_of
 from lclint.sources.lowering import lower
-from lclint.sources.page import newline_of
 from lclint.sources.render import NotYaml, render
 from lclint.sources.steps import EditRefused, equal, list_after
 

@@ -16,7 +16,8 @@ from collections import Counter
 
 from lclint.sources.directives import comments
 from lclint.sources.document import Document
-from lclint.sources.page import BREAK, Edit, Page
+from lclint.sources.lines import BREAK, Edit
+from lclint.sources.page import Page
 from lclint.sources.steps import EditRefused
 
 Span = tuple[int, int]
@@ -45,8 +46,9 @@ def take(page: Page, edits: list[Edit], entry: int) -> tuple[list[Edit], list[st
             edits = [(top, line, ""), *edits]
     lost = _lost(page, edits)
     behind = lost.pop() if lost and entry < lost[-1][0] <= page.line_end(entry) else None
-    above = [text for text in (_without_ignores(page.document, span) for span in lost) if text]
-    return edits, above, "" if behind is None else _without_ignores(page.document, behind)
+    # what silences the entry goes along, what silences a part of it would come to silence all
+    above = [page.text[span[0] : span[1]].rstrip() if span[0] < entry else _without_ignores(page.document, span) for span in lost]
+    return edits, [text for text in above if text], "" if behind is None else page.text[behind[0] : behind[1]].rstrip()
 
 
 def give(page: Page, above: list[str], behind: str, entry: int, end: int) -> list[Edit]:

@@ -11,7 +11,8 @@ from typing import Any
 from lclint.sources import keeping, render
 from lclint.sources.adding import add, insert
 from lclint.sources.document import Document
-from lclint.sources.page import Edit, Page
+from lclint.sources.lines import Edit
+from lclint.sources.page import Page
 from lclint.sources.removing import remove
 from lclint.sources.replacing import move_anchor, override_alias, replace
 from lclint.sources.steps import EditRefused, Operation, Path, dotted, equal, list_after, list_steps, mapping_steps, nested, with_value, without

@@ -1,4 +1,4 @@
-"""A document as something to edit: where a path leads in its tree, where lines start and end, how it is laid out."""
+"""A document as something to edit: where a path leads in its tree, and how it is laid out."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from typing import Any
 
 from lclint.sources import render
 from lclint.sources.document import Document
+from lclint.sources.lines import COMMENT_LINE, Lines
 from lclint.sources.steps import EditRefused
 from lclint.sources.yaml_nodes import Node, content_start
 
-Edit = tuple[int, int, str]
-
-BREAK = re.compile(r"\r\n|\r|\n")
 COMMA = re.compile(r"\s*,")
 GAP = re.compile(r"(?:\s+|(?<=\s)#[^\r\n]*|^#[^\r\n]*)*")
 _COLON = re.compile(r"[ \t]*:")
-_COMMENT_LINE = re.compile(r"([ \t]*)#[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
 class Place:
@@ -39,20 +36,13 @@ class Place:
         self.in_flow = in_flow
 
 
-def newline_of(text: str) -> str:
-    """The line break that a text uses, by its first one."""
-    match = BREAK.search(text)
-    return match.group() if match else "\n"
-
-
-class Page:
+class Page(Lines):
     """One document under edit; ``newline`` is the line break of new lines."""
 
     def __init__(self, document: Document, newline: str) -> None:
+        super().__init__(document.text, newline)
         self.document = document
-        self.text = document.text
         self.loader = document.loader
-        self.newline = newline
 
     # Paths ---------------------------------------------------------------------------------------------------------------------
 
@@ -171,17 +161,6 @@ class Page:
             raise EditRefused("a list item is written in an unusual way")
         return offset
 
-    def line_start(self, offset: int) -> int:
-        return max(self.text.rfind("\n", 0, offset), self.text.rfind("\r", 0, offset)) + 1
-
-    def line_end(self, offset: int) -> int:
-        match = BREAK.search(self.text, offset)
-        return match.start() if match else len(self.text)
-
-    def break_before(self, line: int) -> int:
-        """The start of the line break that ends right before ``line``, the start of a line; 0 for the first line."""
-        return max(0, line - (2 if self.text.endswith("\r\n", 0, line) else 1))
-
     def free_line(self, offset: int) -> int:
         """The start of the line of ``offset``, or of the nearest one above it that does not start within a scalar."""
         start = self.line_start(offset)
@@ -192,41 +171,15 @@ class Page:
             start = self.line_start(over[0])
         return start
 
-    def margin(self, line: int) -> str:
-        """The blanks that a line starts with."""
-        end = line
-        while self.text[end : end + 1] in (" ", "\t") and end < len(self.text):
-            end += 1
-        return self.text[line:end]
-
-    def after_own_comments(self, end: int, column: int) -> int:
-        """The end of the comment lines right below ``end`` that are indented at least to ``column``."""
-        while True:
-            after = BREAK.match(self.text, end)
-            comment = _COMMENT_LINE.match(self.text, after.end()) if after and column else None
-            if comment is None or len(comment.group(1)) < column:
-                return end
-            end = self.line_end(after.end())  # type: ignore[union-attr]
-
     def above_own_comments(self, line: int, column: int) -> int:
         """The start of the comment lines right above the line that starts at ``line``, as far as they are indented to ``column``."""
         while line:
             start = self.line_start(self.break_before(line))
-            comment = _COMMENT_LINE.match(self.text, start)
+            comment = COMMENT_LINE.match(self.text, start)
             if comment is None or len(comment.group(1)) != column or self.free_line(start) != start:
                 break
             line = start
         return line
-
-    def append_lines(self, lines: list[str]) -> list[Edit]:
-        """Add lines at the end of the file, which keeps its final line break or its lack of one."""
-        text = self.newline.join(lines)
-        end = len(self.text)
-        if not self.text:
-            return [(0, 0, text + self.newline)]
-        if self.text.endswith(("\n", "\r")):
-            return [(end, end, text + self.newline)]
-        return [(end, end, self.newline + text)]
 
     # Layout --------------------------------------------------------------------------------------------------------------------
 

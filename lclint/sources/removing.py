@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lclint.sources.page import BREAK, COMMA, Edit, Page, Place
-from lclint.sources.replacing import replace
+from lclint.sources.lines import BREAK, Edit
+from lclint.sources.page import COMMA, Page, Place
+from lclint.sources.replacing import move_anchor, replace
 from lclint.sources.steps import EditRefused, dotted
 from lclint.sources.yaml_nodes import Node, content_start
 
@@ -20,7 +21,15 @@ def remove(page: Page, path: tuple[Any, ...], place: Place) -> list[Edit]:
     spans = [(pair[0].start, pair[1].end) for pair in parent.pairs] if mapping else [(item.start, item.end) for item in parent.items]
     removed: Node = place.node  # type: ignore[assignment]
     if page.uses_below(removed):
-        raise EditRefused(f"{dotted(path)} has an anchor that is used elsewhere")
+        if removed.kind != "scalar":
+            raise EditRefused(f"{dotted(path)} has an anchor that is used elsewhere")
+        return [*_take_out(page, path, place, spans), *move_anchor(page, removed)]
+    return _take_out(page, path, place, spans)
+
+
+def _take_out(page: Page, path: tuple[Any, ...], place: Place, spans: list[tuple[int, int]]) -> list[Edit]:
+    parent: Node = place.parent  # type: ignore[assignment]
+    mapping = parent.kind == "mapping"
     index = place.index
     if parent.flow:
         return _remove_from_flow(page, parent, spans, index)

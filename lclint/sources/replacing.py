@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from lclint.sources import render
-from lclint.sources.page import BREAK, Edit, Page, Place
+from lclint.sources.lines import BREAK, Edit
+from lclint.sources.page import Page, Place
 from lclint.sources.steps import EditRefused
 from lclint.sources.yaml_nodes import Node, content_start
 

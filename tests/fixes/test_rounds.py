@@ -62,6 +62,17 @@ def test_one_fix_may_lead_to_the_next(ruleset: Make, fixed: Make) -> None:
     assert (report.findings, notes) == ([], [])
 
 
+def test_what_was_taken_back_is_tried_again_after_other_fixes(ruleset: Make, fixed: Make) -> None:
+    first = rule(f"{LAYERS} > 3", {"a": {"set": {LAYERS: 2}}})
+    unknown = {"cases": [{"when": f"{LAYERS} == 2 and {TOPK} == 2 and {CP} == 2"}]}  # nobody knows that size
+    later = rule(f"{TOPK} == 2", {"a": {"set": {TOPK: 4}}}, impact="slow")
+    rules = ruleset(first, unknown, later)
+    text, report, notes = fixed(rules, FILE)
+    assert text == "model:\n  num_layers: 2   # deep\n  moe_router_topk: 4\n"
+    assert (report.findings, notes) == ([], [])
+    assert fixed(rules, text)[0] == text
+
+
 def test_fixes_that_undo_each_other_end(ruleset: Make, fixed: Make) -> None:
     there = rule(f"{LAYERS} == 8", {"a": {"set": {LAYERS: 4}}}, impact="slow")
     back = rule(f"{LAYERS} == 4", {"a": {"set": {LAYERS: 8}}}, impact="slow")

@@ -43,6 +43,11 @@ def _edit(text: str, *operations: tuple[Any, ...]) -> str:
         ("a:\n  # far\n\n  x: 1\n  y: 2\nb:\n  z: 1\n", MOVE, "a:\n  # far\n\n  y: 2\nb:\n  z: 1\n  x: 1\n"),
         ("a:\n  x: [1,  # u\n    2]  # v\n  y: 2\nb: {z: 1}\n", MOVE, "a:\n  y: 2\n# u\n# v\nb: {z: 1, x: [1, 2]}\n"),
         ("a:\n  x: 1  # u\n  y: 2\n", ("move", ("a", "x"), ("a", "z")), "a:\n  z: 1  # u\n  y: 2\n"),
+        (
+            "a:\n  # lclint: ignore[r] t\n  x: 1  # lclint: ignore[s]\n  y: 2\nb:\n  z: 1\n",
+            MOVE,
+            "a:\n  y: 2\nb:\n  z: 1\n  # lclint: ignore[r] t\n  x: 1  # lclint: ignore[s]\n",
+        ),
         # what silences findings goes with what it speaks of, the rest of its comment stays
         ("a:\n  # lclint: ignore[r] because\n  x: 1\n  y: 2\n", ("remove", ("a", "x")), "a:\n  y: 2\n"),
         ("a:\n  x: 1  # t  # lclint: ignore[r]\n  y: 2\n", ("remove", ("a", "x")), "a:\n  # t\n  y: 2\n"),
