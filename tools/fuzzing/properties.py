@@ -49,8 +49,79 @@ class File:
                     yield from _of_a_fix(document, finding, fix)
                 elif fix.action and "edit by hand: " in fix.action:
                     self.refused[fix.action.partition("edit by hand: ")[2]] += 1
+        yield from self.of_operations(document, draw)
         if any(fix.edits for finding in report.findings for fix in finding.fixes):
             yield from _of_rounds(document, self.check, draw)
+
+
+    def of_operations(self, document: Document, draw: random.Random) -> Iterator[str]:
+        """Changes that no rule makes today, at random places."""
+        for _ in range(4):
+            operation = _operation(document.data, draw)
+            if operation is None:
+                continue
+            try:
+                changes = edits.change(document, [operation])
+            except edits.EditRefused as reason:
+                self.refused[str(reason)] += 1
+                continue
+            self.tried += 1
+            new_text = edits.apply(document.text, changes)
+            fault = edits.verify(document, [operation], new_text)
+            if fault is not None:
+                yield f"{operation}: {fault}"
+                continue
+            yield from (f"{operation}: {fault}" for fault in compared(document, new_text))
+            allowed = _allowed(document, documents.from_text(new_text, "run.yaml", document.loader))
+            if operation[0] in ("rename", "move"):
+                allowed |= set(_entry_lines(document, operation[1]))
+            for line in sorted(_touched(document, changes) - allowed):
+                yield f"{operation}: line {line} is touched: {document.line_text(line)!r}"
+
+
+def _operation(data: Any, draw: random.Random) -> tuple[Any, ...] | None:
+    """One operation at a place of the data."""
+    paths = list(_paths((), data))
+    if not paths:
+        return None
+    path = draw.choice(paths)
+    kind = draw.choice(("set", "set", "null", "remove", "remove", "rename", "move", "add", "list", "list"))
+    if kind == "set":
+        return ("set", path, draw.choice((1, True, "two words", "x", [1, "b"], {"k": 1, "l": [2]}, 0.5)))
+    if kind == "null":
+        return ("set", path, None)
+    if kind == "add":
+        return ("set", (*[part for part in path if isinstance(part, str)][:1], "new", "deep"), draw.choice((1, [1, 2])))
+    if kind == "rename" and isinstance(path[-1], str):
+        return ("rename", path, "renamed")
+    if kind == "move" and all(isinstance(part, str) for part in path):
+        return ("move", path, (draw.choice(list(data)), "moved"))
+    lists = [path for path in paths if isinstance(_value(data, path), list)]
+    if kind == "list" and lists:
+        path = draw.choice(lists)
+        items = [item for item in _value(data, path) if draw.random() < 0.6]
+        for _ in range(draw.randint(0, 2)):
+            items.insert(draw.randint(0, len(items)), draw.choice(("new", 7)))
+        return ("set", path, items)
+    return ("remove", path)
+
+
+def _paths(path: Path, value: Any) -> Iterator[Path]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        yield (*path, key)
+        yield from _paths((*path, key), item)
+
+
+def _value(data: Any, path: Path) -> Any:
+    for part in path:
+        data = data[part]
+    return data
+
+
+def _entry_lines(document: Document, path: Path) -> Iterator[int]:
+    span = document.span(path, "entry")
+    return _lines(document, span) if span is not None else iter(())
 
 
 def _of_a_fix(document: Document, finding: Finding, fix: Fix) -> Iterator[str]:
