@@ -65,6 +65,8 @@ def main(arguments: list[str] | None = None) -> int:
     refused: Counter[str] = Counter()
     complaints: Counter[str] = Counter()
     for number in range(given.first, given.first + given.files):
+        if number % 1000 == 999:
+            print(f"{number + 1}", file=sys.stderr, flush=True)
         text, chosen, draw = generated(number, given.seed, pool)
         for form in (text, spoiled(text, draw)):
             difference = properties.parser_difference(form)

@@ -94,7 +94,7 @@ def _operation(data: Any, draw: random.Random) -> tuple[Any, ...] | None:
         return ("set", (*[part for part in path if isinstance(part, str)][:1], "new", "deep"), draw.choice((1, [1, 2])))
     if kind == "rename" and isinstance(path[-1], str):
         return ("rename", path, "renamed")
-    if kind == "move" and all(isinstance(part, str) for part in path):
+    if kind == "move" and len(path) > 1 and all(isinstance(part, str) for part in path):
         return ("move", path, (draw.choice(list(data)), "moved"))
     lists = [path for path in paths if isinstance(_value(data, path), list)]
     if kind == "list" and lists:
@@ -234,15 +234,24 @@ def _allowed(document: Document, new: Document) -> set[int]:
     lines: set[int] = set()
     for path in _differences((), document.data, new.data):
         lines.update(_passed(document, path))
-        while path and document.span(path, "entry") is None:
-            path = path[:-1]
-        # an entry that is added touches its section where that is written in one go
+        if path and document.span(path, "entry") is None:
+            # an entry that is added stands behind the last one
+            while path and document.node(path) is None:
+                path = path[:-1]
+            holder = document.node(path)
+            if holder is not None and holder.kind == "mapping" and holder.pairs:
+                lines.update(_lines(document, (holder.pairs[-1][0].start, holder.pairs[-1][1].end)))
+                continue
         span = document.span(path, "entry") if path else (0, len(document.text))
         node = document.node(path)
         if span is None or node is None:
             lines.update(range(1, document.position(len(document.text))[0] + 1))
             continue
         lines.update(_lines(document, span))
+        holder = document.node(path[:-1])
+        for key, value in holder.pairs if holder is not None else ():
+            if path and key.value == str(path[-1]):  # the other places of a key that is given twice
+                lines.update(_lines(document, (key.start, value.end)))
         anchored = {id(below) for below in _below(node) if below.anchor}
         for other in _below(document.root):
             if other.target is not None and id(other.target) in anchored:
@@ -271,20 +280,16 @@ def _lines(document: Document, span: tuple[int, int]) -> Iterator[int]:
 
 
 def _differences(path: Path, old: Any, new: Any) -> Iterator[Path]:
-    if isinstance(old, dict) and isinstance(new, dict):
+    """The paths that differ; the section itself when nothing of it is left or was there."""
+    if isinstance(old, dict) and isinstance(new, dict) and (not old or not new):
+        if old != new:
+            yield path
+    elif isinstance(old, dict) and isinstance(new, dict):
         for key in {**old, **new}:
-            if key not in old:
-                if not old or not any(key in old and key in new for key in old):
-                    yield path
-                else:
-                    yield (*path, list(old)[-1])
-            elif key not in new:
-                if new:
-                    yield (*path, key)
-                else:
-                    yield path
-            else:
+            if key in old and key in new:
                 yield from _differences((*path, key), old[key], new[key])
+            else:
+                yield (*path, key)
     elif not edits.equal(old, new):
         yield path
 
