@@ -42,8 +42,11 @@ def take(page: Page, edits: list[Edit], entry: int) -> tuple[list[Edit], list[st
     line = page.line_start(entry)
     if not page.text[line:entry].strip():
         top = page.above_own_comments(line, entry - line)
-        if top < line:
-            edits = [(top, line, ""), *edits]
+        first = min((start for start, end, _ in edits if start < line <= end), default=line)
+        if first == page.break_before(line):  # the last line goes, with the break before it
+            top = page.break_before(top)
+        if top < first:
+            edits = [(top, first, ""), *edits]
     lost = _lost(page, edits)
     behind = lost.pop() if lost and entry < lost[-1][0] <= page.line_end(entry) else None
     # what silences the entry goes along, what silences a part of it would come to silence all

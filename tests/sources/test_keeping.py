@@ -42,6 +42,8 @@ def _edit(text: str, *operations: tuple[Any, ...]) -> str:
         ("a:\n  # t\n  x: 1  # u\n  y: 2\nb:\n  z: 1\n", MOVE, "a:\n  y: 2\nb:\n  z: 1\n  # t\n  x: 1  # u\n"),
         ("a:\n  # far\n\n  x: 1\n  y: 2\nb:\n  z: 1\n", MOVE, "a:\n  # far\n\n  y: 2\nb:\n  z: 1\n  x: 1\n"),
         ("a:\n  x: [1,  # u\n    2]  # v\n  y: 2\nb: {z: 1}\n", MOVE, "a:\n  y: 2\n# u\n# v\nb: {z: 1, x: [1, 2]}\n"),
+        ("a:\n  # t\n  x: 1  # u\nb:\n  z: 1\n", MOVE, "a: {}\nb:\n  z: 1\n  # t\n  x: 1  # u\n"),
+        ("b: {}\na:\n  y: 2\n  # t\n  x: 1  # u", MOVE, "b:\n  # t\n  x: 1  # u\na:\n  y: 2"),
         ("a:\n  x: 1  # u\n  y: 2\n", ("move", ("a", "x"), ("a", "z")), "a:\n  z: 1  # u\n  y: 2\n"),
         (
             "a:\n  # lclint: ignore[r] t\n  x: 1  # lclint: ignore[s]\n  y: 2\nb:\n  z: 1\n",

@@ -281,7 +281,7 @@ def _lines(document: Document, span: tuple[int, int]) -> Iterator[int]:
 
 def _differences(path: Path, old: Any, new: Any) -> Iterator[Path]:
     """The paths that differ; the section itself when nothing of it is left or was there."""
-    if isinstance(old, dict) and isinstance(new, dict) and (not old or not new):
+    if isinstance(old, dict) and isinstance(new, dict) and old.keys().isdisjoint(new):
         if old != new:
             yield path
     elif isinstance(old, dict) and isinstance(new, dict):
