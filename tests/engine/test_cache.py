@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,20 @@ def test_a_cache_file_that_is_a_folder(folder: Path, cache: Path) -> None:
     file.mkdir()
     assert len(rules.load_only(str(folder))) == 1
     assert [entry.name for entry in cache.iterdir()] == [file.name]
+
+
+def test_a_cache_file_that_is_a_pipe_is_not_waited_for(folder: Path, cache: Path, compiled: list[Any]) -> None:
+    rules.load_only(str(folder))
+    (file,) = cache.iterdir()
+    file.unlink()
+    os.mkfifo(file)
+    signal.alarm(20)
+    try:
+        assert len(rules.load_only(str(folder))) == 1
+    finally:
+        signal.alarm(0)
+    assert len(compiled) == 2
+    assert file.is_file()
 
 
 @pytest.mark.parametrize("base", ["~", "relative/cache", ""])
