@@ -153,9 +153,9 @@ def compared(document: Document, new_text: str) -> Iterator[str]:
         except Exception as error:
             yield f"ruamel.yaml cannot read the new text: {type(error).__name__}: {str(error)[:200]}"
         else:
-            bracketed = seconds.bracketed(new_text)
+            dropped = seconds.dropped(new_text)
             for comment in lost:
-                if "lclint: ignore" not in comment and comment not in bracketed:
+                if "lclint: ignore" not in comment and comment not in dropped:
                     yield f"ruamel.yaml no longer sees {comment!r}"
     try:
         old_data = seconds.ruamel_data(document.text)

@@ -10,22 +10,30 @@ from typing import Any
 import ruamel.yaml
 import yaml
 
+_SCALARS = (yaml.ScalarToken, yaml.AnchorToken, yaml.TagToken, yaml.AliasToken)
+
 
 def comments(text: str) -> Counter[str]:
     """The comments between the tokens that PyYAML's pure scanner sees, without blanks at their ends."""
     return Counter(comment for comment, _ in _comments(text))
 
 
-def bracketed(text: str) -> set[str]:
-    """The comments within ``[]`` and ``{}``: ruamel.yaml reads those, and drops some when it writes."""
+def dropped(text: str) -> set[str]:
+    """The comments of which ruamel.yaml drops some when it writes: within brackets, between a key and its scalar, before ``---`` and ``...``."""
     return {comment for comment, depth in _comments(text) if depth}
 
 
 def _comments(text: str) -> list[tuple[str, int]]:
     found: list[tuple[str, int]] = []
     position = depth = 0
+    last: Any = None
     for token in _tokens(text):
-        found += [(comment.rstrip(), depth) for comment in re.findall(r"#[^\r\n]*", text[position : token.start_mark.index])]
+        if isinstance(token, yaml.BlockEndToken):
+            continue
+        before_scalar = isinstance(last, (yaml.ValueToken, yaml.BlockEntryToken)) and isinstance(token, _SCALARS)
+        odd = depth + before_scalar + isinstance(token, (yaml.DocumentEndToken, yaml.DocumentStartToken))
+        last = token
+        found += [(comment.rstrip(), odd) for comment in re.findall(r"#[^\r\n]*", text[position : token.start_mark.index])]
         position = token.end_mark.index
         depth += isinstance(token, (yaml.FlowMappingStartToken, yaml.FlowSequenceStartToken))
         depth -= isinstance(token, (yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken))
