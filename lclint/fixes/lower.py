@@ -107,8 +107,6 @@ def _operations(run: Run, fix: Fix, moves: dict[str, str]) -> list[tuple[Any, ..
             raise NotHere(f"{old} is in the {run.base_origin}: rename it to {new.rpartition('.')[2]} there")
         operations.append(("rename", run.key_path(old), new.rpartition(".")[2]))
     operations += [("move", run.key_path(old), run.key_path(new)) for old, new in moves.items()]
-    for field in fix.remove:
-        operations += [] if field in moves else _removal(run, field)
     for operation, field, value in fix.lists:
         _in_file(run, field, "change the list there")
         if run.origins.get(field) == "file":
@@ -132,6 +130,9 @@ def _operations(run: Run, fix: Fix, moves: dict[str, str]) -> list[tuple[Any, ..
             operations.append(("set", run.key_path(field), _encoded(run, field, value)))
     for section, values in sections.items():
         operations.append(("set", (section,), values))
+    # last: what is added first finds its neighbours, and no section gets empty on the way
+    for field in fix.remove:
+        operations += [] if field in moves else _removal(run, field)
     for name, value in fix.env.items():
         if name in run.environment and f"env_vars.{name}" not in run.written:
             raise NotHere(f"{name} comes from the launch environment: set it to {value} there")
@@ -153,6 +154,8 @@ def _moves(run: Run, fix: Fix) -> dict[str, str]:
         for new, value in fix.set.items():
             section = new.rpartition(".")[0]
             absent = new not in run.origins and run.written.get(section, {}).__class__ is dict
+            if old in fix.set and section != old.rpartition(".")[0]:
+                continue  # the old key stays where it is, and so do its comments
             if absent and new not in moves.values() and edits.equal(run.written[old], value):
                 moves[old] = new
                 break
