@@ -11,16 +11,18 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lclint import keywords
 from lclint.checking import check_run
 from lclint.config import build
 from lclint.config.identify import could_be_config
 from lclint.config.run import Run
-from lclint.core.errors import InputError, LclintError, UsageError
+from lclint.core.errors import InputError, LclintError
 from lclint.core.finding import FileReport, Record, Report
 from lclint.core.options import Options
 from lclint.engine import rules as ruleset
 from lclint.engine.rules import RuleSet
 from lclint.facts import everything
+from lclint.per_file import PerFile, choose
 from lclint.sources import document as documents
 from lclint.sources import files
 from lclint.sources.document import Document
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from lclint.config.explain import Resolved
     from lclint.curing import Cure
     from lclint.diagnosing import Diagnosis
+    from lclint.engine.baseline import Known
     from lclint.memory.asking import Asked
     from lclint.memory.result import Estimate
 
@@ -54,7 +57,7 @@ def check(config: Any, **options: Any) -> Report:
     ``options`` are the fields of ``lclint.core.options.Options``: gpu, gpus, sets, env, base and so on.
     Raises LclintError when the input cannot be read or the options name something that does not exist.
     """
-    chosen = _options(options)
+    chosen = keywords.options(options)
     if isinstance(config, (str, bytes)) or hasattr(config, "__fspath__"):
         return check_paths([os.fsdecode(config)], chosen)
     return Report(files=[check_run(build.from_mapping(_mapping(config), chosen), load_rules(chosen))])
@@ -69,46 +72,9 @@ def _mapping(config: Any) -> dict[str, Any]:
     return data
 
 
-def _options(given: dict[str, Any]) -> Options:
-    """The options of a call from Python, which no command line has looked at. Raises UsageError."""
-    for name, value in given.items():
-        if name not in Options.__slots__:
-            import difflib
-
-            close = difflib.get_close_matches(name, Options.__slots__, 1)
-            raise UsageError(f"there is no option {name}", hint=f"did you mean {close[0]}?" if close else f"there are {', '.join(Options.__slots__)}")
-        default = Options.defaults[name]
-        if name in ("gpus", "gpus_per_node"):
-            kind, fits = "a positive integer", value is None or (value.__class__ is int and value > 0)
-        elif isinstance(default, list):
-            kind, fits = "a list of texts", isinstance(value, (list, tuple)) and all(_is_text(item) for item in value)
-        elif default is None:
-            kind, fits = "a text", value is None or _is_text(value)
-        else:
-            kind, fits = f"a {type(default).__name__}", isinstance(value, type(default))
-        if not fits:
-            raise UsageError(f"{name} takes {kind}, not {value!r:.60}")
-    return Options(**{name: _plain(value) for name, value in given.items()})
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) or hasattr(value, "__fspath__")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return os.fspath(value) if hasattr(value, "__fspath__") else value
-
-
 def load_rules(options: Options) -> RuleSet:
-    """The rules that these options select. Raises RuleError and UsageError."""
-    rules = ruleset.load(options.rules)
-    if options.select or options.ignore or options.extend_select:
-        from lclint.engine.selection import choose
-
-        rules = choose(rules, None, options.select, options.ignore, options.extend_select)
-    return rules
+    """The rules that these options choose, whatever settings lie near the files. Raises RuleError and UsageError."""
+    return choose(ruleset.load(options.rules), options)
 
 
 def check_paths(paths: list[str], options: Options) -> Report:
@@ -116,7 +82,7 @@ def check_paths(paths: list[str], options: Options) -> Report:
 
     Raises LclintError.
     """
-    return _each(paths, options, lambda document, base, rules, named: _check(document, options, base, rules, named))
+    return _each(paths, options, _ask)
 
 
 def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]]:
@@ -129,16 +95,17 @@ def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]
 
     applied: list[Applied] = []
 
-    def fix(document: Document, base: Document | None, rules: RuleSet, named: bool) -> FileReport | str:
-        first = _check(document, options, base, rules, named)
+    def fix(asked: Asking) -> FileReport | str:
+        document = asked.document
+        first = _ask(asked)
         if isinstance(first, str):
             return first
 
         def recheck(text: str) -> FileReport:
             new = documents.from_text(text, document.path, document.loader, document.bom)
-            run, _ = build.from_document(new, options, base, first.kind, first.bridge_version, tolerant=True)
+            run, _ = build.from_document(new, asked.options, asked.base, first.kind, first.bridge_version, tolerant=True)
             assert run is not None
-            return check_run(run, rules)
+            return check_run(run, asked.rules, known=asked.known)
 
         after, report, notes = fix_text(document.text, recheck, options.unsafe_fixes)
         mark = "\ufeff" if document.bom else ""
@@ -151,29 +118,50 @@ def fix_paths(paths: list[str], options: Options) -> tuple[Report, list[Applied]
     return _each(paths, options, fix), applied
 
 
-Work = Callable[[Document, "Document | None", RuleSet, bool], "FileReport | str"]
+class Asking(Record):
+    """One file that a check is asked about, and what it goes by. ``named`` tells that the user named it, ``known`` are its baseline's entries."""
+
+    __slots__ = ("document", "options", "base", "rules", "known", "named")
+    document: Document
+    options: Options
+    base: Document | None
+    rules: RuleSet
+    known: Known
+    named: bool
+
+
+Work = Callable[[Asking], "FileReport | str"]
 
 
 def _each(paths: list[str], options: Options, work: Work) -> Report:
     """Do the work for each file. A single file that cannot be read raises; of several, each is noted and the rest goes on."""
-    rules = load_rules(options)
-    base = None
-    if options.base is not None and options.recipe is not None:
-        raise UsageError("--base and --recipe are both given", hint="one of them says what lies below the file")
+    per_file = PerFile(options)
+    # what is wrong with the command line itself ends the run whatever the files are
+    per_file.rules(options)
+    per_file.base(options)
     if options.recipe is not None:
-        build.recipe_values(options.recipe, build.release_of(options))  # a wrong name ends the run whatever the files are
-    if options.base is not None:
-        base = documents.load(files.read(options.base), options.base)
+        build.recipe_values(options.recipe, build.release_of(options))
     report = Report()
     if not paths:
-        report.files.append(check_run(build.from_overrides(options), rules))
+        chosen = per_file.options(None)
+        report.files.append(_settled(check_run(build.from_overrides(chosen), per_file.rules(chosen)), chosen))
     for path in paths:
         for found in [path] if path == STDIN else files.find([path]):
             name = options.stdin_filename or STDIN_NAME if found == STDIN else found
+            place = options.stdin_filename if found == STDIN else found
+            left_out = None if place is None else per_file.excluded(place)
+            if left_out is not None:
+                report.excluded[name] = left_out
+                continue
             data = b""
             try:
                 data = _standard_input() if found == STDIN else files.read(found)
-                result = work(documents.load(data, name), base, rules, found == path and not options.skip_unparsable)
+                document = documents.load(data, name)
+                chosen = per_file.options(place, document)
+                named = found == path and not options.skip_unparsable
+                known = per_file.known(chosen, name)
+                base, rules = per_file.base(chosen), per_file.rules(chosen)
+                result = work(Asking(document=document, options=chosen, base=base, rules=rules, known=known, named=named))
             except InputError as error:
                 if data and not could_be_config(data) and (found != path or options.skip_unparsable):
                     result = f"it is not YAML ({error.message})"
@@ -185,7 +173,13 @@ def _each(paths: list[str], options: Options, work: Work) -> Report:
             if isinstance(result, str):
                 report.skipped[name] = result
             else:
-                report.files.append(result)
+                report.files.append(_settled(result, chosen))
+    return report
+
+
+def _settled(report: FileReport, options: Options) -> FileReport:
+    report.fail_on = options.fail_on
+    report.baseline = options.baseline
     return report
 
 
@@ -199,10 +193,10 @@ def _standard_input() -> bytes:
     return data
 
 
-def _check(document: Document, options: Options, base: Document | None, rules: RuleSet, named: bool = False) -> FileReport | str:
-    """The report of one document, or why it is not a Megatron Bridge config."""
-    run, reason = build.from_document(document, options, base, named=named, tolerant=True)
-    return reason if run is None else check_run(run, rules, options.needs)
+def _ask(asked: Asking) -> FileReport | str:
+    """The report of one file, or why it is not a Megatron Bridge config."""
+    run, reason = build.from_document(asked.document, asked.options, asked.base, named=asked.named, tolerant=True)
+    return reason if run is None else check_run(run, asked.rules, asked.options.needs, asked.known)
 
 
 def resolve(config: Any, fields: Sequence[str] = (), **options: Any) -> Resolved:
@@ -210,7 +204,7 @@ def resolve(config: Any, fields: Sequence[str] = (), **options: Any) -> Resolved
 
     ``config`` and ``options`` as for ``check``. Raises LclintError, also for a field that does not exist.
     """
-    chosen = _options(options)
+    chosen = keywords.options(options)
     if isinstance(config, (str, bytes)) or hasattr(config, "__fspath__"):
         return resolve_path(os.fsdecode(config), chosen, list(fields))
     return _resolved(build.from_mapping(_mapping(config), chosen), None, list(fields))
@@ -218,17 +212,25 @@ def resolve(config: Any, fields: Sequence[str] = (), **options: Any) -> Resolved
 
 def resolve_path(path: str | None, options: Options, fields: list[str]) -> Resolved:
     """What Bridge makes of one file, or of the overrides alone; ``-`` is standard input. Raises LclintError."""
-    if options.base is not None and options.recipe is not None:
-        raise UsageError("--base and --recipe are both given", hint="one of them says what lies below the file")
-    if path is None:
+    options, document, base = _one(path, options)
+    if document is None:
         return _resolved(build.from_overrides(options), None, fields)
-    name = options.stdin_filename or STDIN_NAME if path == STDIN else path
-    document = documents.load(_standard_input() if path == STDIN else files.read(path), name)
-    base = None if options.base is None else documents.load(files.read(options.base), options.base)
     run, reason = build.from_document(document, options, base, named=True)
     if run is None:
-        raise InputError(f"not a Megatron Bridge config: {reason}", name)
+        raise InputError(f"not a Megatron Bridge config: {reason}", document.path)
     return _resolved(run, options.base, fields)
+
+
+def _one(path: str | None, options: Options) -> tuple[Options, Document | None, Document | None]:
+    """``(options, document, base)`` of one file, or of the overrides alone; ``-`` is standard input. Raises LclintError."""
+    per_file = PerFile(options)
+    base = per_file.base(options)
+    if path is None:
+        return per_file.options(None), None, base
+    name = options.stdin_filename or STDIN_NAME if path == STDIN else path
+    document = documents.load(_standard_input() if path == STDIN else files.read(path), name)
+    options = per_file.options(options.stdin_filename if path == STDIN else path, document)
+    return options, document, per_file.base(options)
 
 
 def _resolved(run: Run, base: str | None, fields: list[str]) -> Resolved:
@@ -245,7 +247,7 @@ def estimate_memory(config: Any, **options: Any) -> Estimate:
 
     ``config`` and ``options`` as for ``check``. Raises LclintError when the input cannot be read.
     """
-    chosen = _options(options)
+    chosen = keywords.options(options)
     if isinstance(config, (str, bytes)) or hasattr(config, "__fspath__"):
         return estimate_path(os.fsdecode(config), chosen, []).estimate
     from lclint.memory.estimate import estimate
@@ -257,13 +259,7 @@ def estimate_path(path: str | None, options: Options, what_if: list[str]) -> Ask
     """The estimate of one file, or of the overrides alone, and of the same with changes; ``-`` is standard input. Raises LclintError."""
     from lclint.estimating import estimate
 
-    if options.base is not None and options.recipe is not None:
-        raise UsageError("--base and --recipe are both given", hint="one of them says what lies below the file")
-    document = base = None
-    if path is not None:
-        name = options.stdin_filename or STDIN_NAME if path == STDIN else path
-        document = documents.load(_standard_input() if path == STDIN else files.read(path), name)
-        base = None if options.base is None else documents.load(files.read(options.base), options.base)
+    options, document, base = _one(path, options)
     return estimate(document, base, options, what_if, load_rules(options))
 
 
@@ -273,13 +269,15 @@ def diagnose(logs: Any, config: Any = None, **options: Any) -> Diagnosis:
     ``options`` are those of ``check``. Raises LclintError when the input cannot be read.
     """
     paths = [logs] if isinstance(logs, (str, bytes)) or hasattr(logs, "__fspath__") else list(logs)
-    return diagnose_paths([os.fsdecode(path) for path in paths], None if config is None else os.fsdecode(config), _options(options))
+    return diagnose_paths([os.fsdecode(path) for path in paths], None if config is None else os.fsdecode(config), keywords.options(options))
 
 
 def diagnose_paths(paths: list[str], config: str | None, options: Options, progress: Callable[[int], None] | None = None) -> Diagnosis:
     """Read logs as the parts of one; ``-`` is standard input; ``progress`` is told how many bytes have been read. Raises LclintError."""
     from lclint import diagnosing
 
+    if config is not None:
+        options = _one(config, options)[0]
     return diagnosing.diagnose(paths, config, options, load_rules(options), progress)
 
 
@@ -287,6 +285,8 @@ def cure(diagnosis: Diagnosis, options: Options, unsafe: bool) -> Cure | None:
     """The fixes of a diagnosis made in the config that it was given; None without one, or where none changes it. Writes nothing."""
     from lclint import curing
 
+    if diagnosis.config_path is not None:
+        options = _one(diagnosis.config_path, options)[0]
     return curing.cure(diagnosis, options, load_rules(options), unsafe)
 
 
@@ -294,7 +294,7 @@ def test_rules(folder: str) -> list[Any]:
     """Run the examples of the rules under ``folder``, which stand in for shipped rules of the same names. Raises RuleError."""
     from lclint.engine import examples
 
-    rules = ruleset.load([os.path.dirname(folder) if os.path.isfile(folder) else folder], replace=True)
+    rules = ruleset.load([os.path.dirname(folder) or "." if os.path.isfile(folder) else folder], replace=True)
 
     def check_text(text: str, given: dict[str, Any]) -> FileReport | str:
         options = Options(
@@ -312,7 +312,8 @@ def test_rules(folder: str) -> list[Any]:
         if "log" in given:
             return _diagnose_text(given["log"], text, options, rules)
         base = documents.load(given["base"].encode(), "base.yaml") if "base" in given else None
-        return _check(documents.load(text.encode(), "example.yaml"), options, base, rules, named=True)
+        document = documents.load(text.encode(), "example.yaml")
+        return _ask(Asking(document=document, options=options, base=base, rules=rules, known={}, named=True))
 
     return examples.run(folder, check_text)
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from lclint.config.run import Run
 from lclint.core.finding import FileReport, Finding, Suppressed
-from lclint.engine.evaluate import Hit, as_undecided, describe, evaluate
+from lclint.engine.evaluate import Hit, as_undecided, describe, evaluate, settled
 from lclint.engine.rules import OFF, Case, Rule, RuleSet
 from lclint.facts.context import Facts
 
 if TYPE_CHECKING:
+    from lclint.engine.baseline import Known
     from lclint.fixes.trial import Trial
 
 
@@ -19,7 +20,7 @@ class Checked:
 
     __slots__ = ("report", "hits", "run", "facts", "rules", "_trial")
 
-    def __init__(self, run: Run, rules: RuleSet, needs: bool = True) -> None:
+    def __init__(self, run: Run, rules: RuleSet, needs: bool = True, known: Known | None = None) -> None:
         self.run = run
         self.rules = rules
         facts = self.facts = Facts(run)
@@ -31,8 +32,12 @@ class Checked:
         if rules.at_fields:
             _adjust(found, rules)
         self.hits = [hit for hit in found if hit.finding is not None and hit.finding.severity != OFF and self._wanted(hit)]
-        findings, suppressions = self._silence(found, undecided, unasked)
+        decided = settled(rules, facts, undecided, unasked) if known or (run.document is not None and run.document.directives()) else set()
+        findings, suppressions = self._silence(found, decided)
         findings.sort(key=lambda f: (f.place.line or 0, f.place.column or 0, f.rule, f.case))
+        outlived: Known = {}
+        if known:
+            findings, outlived = self._leave_known(findings, suppressions, known, decided)
         gpus = facts["cluster.gpus"]
         gpu = facts["gpu.name"]
         self._trial: Trial | None = None
@@ -46,6 +51,7 @@ class Checked:
             undecided=[as_undecided(rule, case, facts if needs else None) for rule, case in undecided if case.severity != OFF],
             unasked=frozenset(unasked),
             suppressions=suppressions,
+            outlived=outlived,
             text=run.document.text if run.document is not None else None,
             mark="\ufeff" if run.document is not None and run.document.bom else "",
             recipe=run.recipe,
@@ -56,7 +62,7 @@ class Checked:
         finding = hit.finding
         return self.run.base is None or self.rules.about_base or finding is None or finding.severity != "info" or _touched(finding)
 
-    def _silence(self, found: list[Hit], undecided: list[tuple[Rule, Case]], unasked: set[str]) -> tuple[list[Finding], list[Suppressed]]:
+    def _silence(self, found: list[Hit], decided: set[str]) -> tuple[list[Finding], list[Suppressed]]:
         """The findings that the file's comments leave, with those about the comments, and what they silence."""
         document = self.run.document
         if document is None or not document.directives():
@@ -69,13 +75,27 @@ class Checked:
         suppressions = [why for hit in self.hits if (why := silenced[id(hit)]) is not None]
         self.hits = [hit for hit in self.hits if silenced[id(hit)] is None]
         findings = [hit.finding for hit in self.hits if hit.finding is not None]
-        for finding in remarks(suppressor, self.run.faults, self.facts, self.rules, undecided, unasked, found):
+        for finding in remarks(suppressor, self.run.faults, self.facts, self.rules, decided, found):
             why = suppressor.silence(finding, by_name=True)
             if why is not None:
                 suppressions.append(why)
             elif finding.severity != OFF:
                 findings.append(finding)
         return findings, suppressions
+
+    def _leave_known(
+        self, findings: list[Finding], suppressions: list[Suppressed], known: Known, decided: set[str]
+    ) -> tuple[list[Finding], Known]:
+        """The findings that the baseline does not know, and its entries that are no findings any more; those it knows are suppressed."""
+        from lclint.engine.baseline import silence
+
+        silenced, left = silence(findings, known)
+        gone = {id(finding) for finding in silenced}
+        suppressions += [Suppressed(finding=finding, by="baseline") for finding in silenced]
+        self.hits = [hit for hit in self.hits if id(hit.finding) not in gone]
+        every = {rule.name for rule in self.rules.every}
+        outlived = {entry: count for entry, count in left.items() if (name := entry[0].partition("/")[0]) in decided or name not in every}
+        return [finding for finding in findings if id(finding) not in gone], outlived
 
     def add_fixes(self, hits: list[Hit]) -> None:
         """Give the findings of these hits their fixes. Each costs several checks of the run as it would be."""
@@ -89,9 +109,12 @@ class Checked:
         attach(self._trial, hits)
 
 
-def check_run(run: Run, rules: RuleSet, needs: bool = True) -> FileReport:
-    """Check one run against the rules: findings with their fixes, what could not be decided (with what it ``needs``), what was suppressed."""
-    checked = Checked(run, rules, needs)
+def check_run(run: Run, rules: RuleSet, needs: bool = True, known: Known | None = None) -> FileReport:
+    """Check one run against the rules: findings with their fixes, what could not be decided (with what it ``needs``), what was suppressed.
+
+    ``known`` are the entries of a baseline for the file.
+    """
+    checked = Checked(run, rules, needs, known)
     checked.add_fixes(checked.hits)
     return checked.report
 

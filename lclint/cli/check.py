@@ -10,7 +10,7 @@ import click
 from lclint.cli import output, shared
 from lclint.cli.errors import FAILED, note
 from lclint.core.errors import InputError, LclintError, UsageError
-from lclint.core.finding import SEVERITIES, Report
+from lclint.core.finding import SEVERITIES, FileReport, Report
 from lclint.core.options import Options
 from lclint.report import formats
 from lclint.report.screen import count, printable
@@ -33,10 +33,12 @@ STDIN = "-"
 @click.option(
     "--fail-on",
     type=click.Choice([*SEVERITIES, "never"]),
-    default="warning",
-    show_default=True,
-    help="Least severity that makes the exit code 1.",
+    help="Least severity that makes the exit code 1; warning where the settings do not say it.",
 )
+@click.option("--baseline", metavar="FILE", help="File of known findings, which are not reported.")
+@click.option("--write-baseline", is_flag=True, help="Record all findings in the baseline (default: lclint-baseline.json).")
+@click.option("--prune-baseline", is_flag=True, help="Take out of the baseline what is no longer found.")
+@click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of showing them.")
 @click.option("--stdin-filename", metavar="NAME", help="Name to report standard input by.")
 @click.option("--skip-unparsable", is_flag=True, help="Pass over named files that are not YAML and hold nothing of Megatron's.")
 @click.option("--show-files", is_flag=True, help="List the files and why each is checked or skipped, and do no more.")
@@ -50,6 +52,7 @@ def command(words: tuple[str, ...], **given: Any) -> int:
     PATH is a file, a directory, a glob, or - for standard input. KEY=VALUE is a Hydra override, as behind --set; with
     --recipe no file is needed: lclint check --recipe NAME -- model.seq_length=8192
     """
+    shared.report_settings(given, formats.NAMES)
     paths, given["words"] = shared.overrides_apart(words, given["recipe"] is not None)
     options = shared.options(given)
     options.needs = given["verbose"] or given["format_"] != "text"
@@ -58,6 +61,8 @@ def command(words: tuple[str, ...], **given: Any) -> int:
     _refuse_to_overwrite(given["output"], [*paths, options.base])
     if given["show_files"]:
         return _show_files(paths, options)
+    if given["write_baseline"]:
+        return _write_baseline(paths, options)
     if options.diff:
         return _diff(paths, options, given)
     if options.fix:
@@ -75,6 +80,18 @@ def command(words: tuple[str, ...], **given: Any) -> int:
         report = Report(errors=[error])
     _write_report(report, options, given)
     return _status(report, given["fail_on"])
+
+
+def _write_baseline(paths: list[str], options: Options) -> int:
+    if options.diff or options.fix:
+        raise UsageError("--write-baseline neither fixes nor shows a patch", hint="fix first, then record what is left")
+    from lclint import api
+    from lclint.cli import known
+
+    options.bare = True
+    report = api.check_paths(paths, options)
+    known.write(report)
+    return _errors(report)
 
 
 def _refuse_to_overwrite(report: str | None, inputs: list[str | None]) -> None:
@@ -132,7 +149,8 @@ def _write_fixed(report: Report) -> None:
         if file.text is not None:
             output.write(file.mark + file.text, exact=True)
             return
-    raise LclintError("standard input is no config that can be fixed", hint=next(iter(report.skipped.values()), None))
+    reasons = [*report.skipped.values(), *(f"excluded in {place}" for place in report.excluded.values())]
+    raise LclintError("standard input is no config that can be fixed", hint=reasons[0] if reasons else None)
 
 
 def _note_all(applied: list[Applied]) -> None:
@@ -144,7 +162,12 @@ def _note_all(applied: list[Applied]) -> None:
 def _write_report(report: Report, options: Options, given: dict[str, Any], fixed: str = "") -> None:
     path = given["output"]
     _note_approximate(report)
+    if given["prune_baseline"] or any(file.baseline for file in report.files):
+        _note_baseline(report, given["prune_baseline"])
     if given["silent"] and path is None:
+        return
+    if given["statistics"]:
+        _write_statistics(report, given)
         return
     name = given["format_"]
     if name == "concise":
@@ -170,6 +193,29 @@ def _write_report(report: Report, options: Options, given: dict[str, Any], fixed
     output.write(form.render(report, fixed), path)
 
 
+def _note_baseline(report: Report, pruned: bool) -> None:
+    from lclint.cli import known
+
+    if pruned:
+        if not any(file.baseline for file in report.files):
+            raise UsageError("there is no baseline to prune", hint="give --baseline FILE, or name it in lclint.toml")
+        known.prune(report)
+    known.note_outlived(report, pruned)
+
+
+def _write_statistics(report: Report, given: dict[str, Any]) -> None:
+    from lclint.report import statistics
+
+    if given["format_"] not in ("text", "json"):
+        raise UsageError(f"--statistics has no form {given['format_']}", hint="it is text or json")
+    if given["format_"] == "json":
+        output.write(statistics.render_json(report), given["output"], exact=True)
+        return
+    from lclint.report.style import Style
+
+    output.write(statistics.render(report, Style(output.use_colour(given["color"], given["output"]))), given["output"])
+
+
 def _note_approximate(report: Report) -> None:
     """Say so where a recipe's model is known only roughly: a finding about its sizes may then be wrong."""
     for name, release in dict.fromkeys((file.recipe, file.bridge_version) for file in report.files):
@@ -186,6 +232,7 @@ def _show_files(paths: list[str], options: Options) -> int:
     report = api.check_paths(paths, options)
     lines = {file.path: f"checked as {file.kind}" for file in report.files}
     lines.update((path, f"skipped: {reason}") for path, reason in report.skipped.items())
+    lines.update((path, f"excluded in {place}") for path, place in report.excluded.items())
     output.write("".join(f"{printable(path)}: {printable(lines[path])}\n" for path in sorted(lines)))
     return _errors(report)
 
@@ -197,9 +244,10 @@ def _errors(report: Report) -> int:
     return FAILED if report.errors else 0
 
 
-def _status(report: Report, fail_on: str) -> int:
-    """2 when a file could not be read, 1 when a finding is at or above ``fail_on``, else 0."""
-    failed = _errors(report)
-    if failed or fail_on == "never":
-        return failed
-    return int(any(report.count(severity) for severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1]))
+def _status(report: Report, fail_on: str | None) -> int:
+    """2 when a file could not be read, 1 when a finding is at or above ``fail_on`` (else what the file's settings say), else 0."""
+    return _errors(report) or int(any(_fails(file, fail_on or file.fail_on or "warning") for file in report.files))
+
+
+def _fails(file: FileReport, fail_on: str) -> bool:
+    return fail_on != "never" and any(SEVERITIES.index(finding.severity) <= SEVERITIES.index(fail_on) for finding in file.findings)

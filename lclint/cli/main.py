@@ -52,6 +52,7 @@ def _version(context: click.Context, option: click.Parameter, given: bool) -> No
         "recipes": "lclint.cli.recipes",
         "rules": "lclint.cli.rules",
         "server": "lclint.cli.server",
+        "settings": "lclint.cli.settings",
     },
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -73,6 +73,28 @@ def _data(name: str, folders: list[str]) -> dict[str, Any]:
     raise LookupError(f"no file holds the rule {name}")
 
 
+@command.command("facts")
+@click.argument("word", required=False)
+@shared.colour_option
+def facts(word: str | None, color: str) -> int:
+    """List the quantities that a rule's expressions can use besides fields, with unit and meaning; WORD narrows the list."""
+    from lclint.config.cluster import GPU_FACTS
+    from lclint.engine.names import GIVEN
+    from lclint.facts.registry import FACTS
+    from lclint.report.screen import wrap
+
+    style = Style(output.use_colour(color))
+    listed = {name: ("", meaning) for name, meaning in {**GIVEN, **GPU_FACTS}.items()}
+    listed.update((fact.name, (fact.unit, " ".join(fact.meaning.replace("``", "").split()))) for fact in FACTS.values())
+    lines = []
+    for name, (unit, meaning) in sorted(listed.items()):
+        if word is None or word.lower() in f"{name} {unit} {meaning}".lower():
+            lines.append(f"{style.paint(name, 'strong')}{f' [{unit}]' if unit else ''}\n")
+            lines += [f"{line}\n" for line in wrap(meaning[:1].upper() + meaning[1:], output.width(), "  ", "  ")]
+    output.write("".join(lines))
+    return 0 if lines else 1
+
+
 @command.command("test")
 @click.argument("folder", metavar="DIR", shell_complete=shared.completed("folders"))
 @click.option("-v", "--verbose", is_flag=True, help="List the examples that hold, too.")

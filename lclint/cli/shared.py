@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
 from lclint.core.errors import UsageError
-from lclint.core.options import Options
+from lclint.core.options import PROFILES, Options, refuse_slips
+from lclint.settings.locate import Finder
 
 # the key of a Hydra override: what else a word can be is a path
 _OVERRIDE = re.compile(r"(?P<mark>\+\+?|~)?(?P<key>[A-Za-z_$][\w$-]*(?:\.[\w$-]+)*)(?:(?P<equals>=)|$)")
@@ -43,16 +44,19 @@ _CONFIG_OPTIONS = (
     click.option("--bridge-version", metavar="VERSION", help="Megatron Bridge release to check for, such as 0.6."),
     click.option("--te-version", metavar="VERSION", help="Transformer Engine release."),
     click.option("--torch-version", metavar="VERSION", help="PyTorch release."),
+    click.option("--settings", metavar="FILE", help="Settings in the place of the lclint.toml or pyproject.toml nearest to each file."),
+    click.option("--no-settings", is_flag=True, help="Leave lclint.toml and pyproject.toml out."),
 )
 
 _RULE_OPTIONS = (
     click.option("--rules", multiple=True, metavar="DIR", shell_complete=completed("folders"), help="Directory with rules of your own. Repeatable."),
+    click.option("--profile", type=click.Choice(list(PROFILES)), help="Check what stops the job before its first step is done (start-up), or all."),
     click.option(
         "--select",
         multiple=True,
         metavar="RULES",
         shell_complete=completed("rule_list"),
-        help="Check these rules only: names or codes, comma-separated.",
+        help="Check these rules only: names, codes, LC1, fp8-*, comma-separated.",
     ),
     click.option("--ignore", multiple=True, metavar="RULES", shell_complete=completed("rule_list"), help="Leave these rules out."),
     click.option("--extend-select", multiple=True, metavar="RULES", shell_complete=completed("rule_list"), help="Check these rules as well."),
@@ -103,12 +107,36 @@ def options(given: dict[str, Any]) -> Options:
     taken: dict[str, Any] = {name: given[name] for name in Options.__slots__ if given.get(name) is not None}
     for name in ("select", "ignore", "extend_select"):
         taken[name] = [part.strip() for value in given.get(name, ()) for part in value.split(",") if part.strip()]
+        if given.get(name) and not taken[name]:
+            raise UsageError(f"--{name.replace('_', '-')} names no rule", hint="lclint rules list shows them all")
     for name in ("sets", "words", "rules"):
         taken[name] = list(given.get(name, ()))
     taken["env"] = _environment(given.get("env", ()))
     if taken.get("gpu"):
         taken["gpu"] = _gpu(taken["gpu"])
-    return Options(**taken)
+    result = Options(**taken)
+    refuse_slips(result)
+    return result
+
+
+def report_settings(given: dict[str, Any], choices: Sequence[str]) -> None:
+    """Fill ``format_`` (one of ``choices``) and ``output`` from the settings of the working directory, where the command line leaves them out.
+
+    Raises UsageError.
+    """
+    context = click.get_current_context()
+    for source in Finder(given["settings"], given["no_settings"]).near("."):
+        for key, name in (("format", "format_"), ("output", "output")):
+            taken_from = context.get_parameter_source(name)
+            if key not in source.values or taken_from is None or taken_from.name != "DEFAULT" or given.get(f"settled_{key}"):
+                continue
+            value = source.values[key]
+            if key == "format" and value not in choices:
+                raise source.error(f"format: there is no {value[:40]}", key, hint=f"there are {', '.join(choices)}")
+            if key == "output":
+                value = source.below(value)
+            given[name] = value
+            given[f"settled_{key}"] = True
 
 
 def _with(added: tuple[Callable[[Function], Function], ...], function: Function) -> Function:

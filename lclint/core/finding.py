@@ -206,8 +206,9 @@ class FileReport(Record):
     ``text`` is the decoded text that the places and edits refer to, None when there is no file; ``mark`` its byte order
     mark. ``recipe`` is the published recipe
     below the file, by the name that the user gave it. ``unasked`` are the rules of which no field is known here: undecided, but not
-    worth a line each. ``suppressions`` are the findings that a comment or a baseline silences. ``fail_on`` is the least severity that
-    fails a check of this file, where its settings say so.
+    worth a line each. ``suppressions`` are the findings that a comment or a baseline silences. ``outlived`` are the entries of
+    its baseline that are no findings any more, with their counts. ``fail_on`` is the least severity that fails a check of this file, and
+    ``baseline`` the file of its known findings, where options or settings say so.
     """
 
     __slots__ = (
@@ -223,7 +224,9 @@ class FileReport(Record):
         "text",
         "mark",
         "recipe",
+        "outlived",
         "fail_on",
+        "baseline",
     )
     path: str
     kind: str
@@ -237,7 +240,9 @@ class FileReport(Record):
     text: str | None
     mark: str
     recipe: str | None
+    outlived: dict[tuple[str, str, str], int]
     fail_on: str | None
+    baseline: str | None
     defaults = {
         "gpu": None,
         "gpus": None,
@@ -248,7 +253,9 @@ class FileReport(Record):
         "text": None,
         "mark": "",
         "recipe": None,
+        "outlived": {},
         "fail_on": None,
+        "baseline": None,
     }
 
     @property
@@ -258,16 +265,18 @@ class FileReport(Record):
 
 
 class Report(Record):
-    """The result of a check. ``skipped`` maps each file that is not a Megatron config to the reason.
+    """The result of a check. ``skipped`` maps each file that is not a Megatron config to the reason, ``excluded`` each that settings leave
+    out to their place.
 
     ``errors`` are the files, of several, that could not be read.
     """
 
-    __slots__ = ("files", "skipped", "errors")
+    __slots__ = ("files", "skipped", "excluded", "errors")
     files: list[FileReport]
     skipped: dict[str, str]
+    excluded: dict[str, str]
     errors: list[LclintError]
-    defaults = {"files": [], "skipped": {}, "errors": []}
+    defaults = {"files": [], "skipped": {}, "excluded": {}, "errors": []}
 
     def count(self, severity: str) -> int:
         return sum(finding.severity == severity for file in self.files for finding in file.findings)

@@ -11,8 +11,8 @@ from typing import Any
 from lclint.config.header import Fault
 from lclint.core.errors import InputError
 from lclint.core.finding import Edit, Finding, Fix
-from lclint.engine.evaluate import Hit, describe, element, evaluate, fill, holds_there
-from lclint.engine.rules import Case, Rule, RuleSet
+from lclint.engine.evaluate import Hit, describe, element, evaluate, fill
+from lclint.engine.rules import Rule, RuleSet
 from lclint.engine.suppress import Entry, Suppressor
 from lclint.facts.context import Facts
 from lclint.facts.registry import FACTS
@@ -36,11 +36,11 @@ class Remark:
 
 
 def remarks(
-    suppressor: Suppressor, faults: Iterable[Fault], facts: Facts, rules: RuleSet, undecided: list[tuple[Rule, Case]], unasked: set[str], hits: Iterable[Hit]
+    suppressor: Suppressor, faults: Iterable[Fault], facts: Facts, rules: RuleSet, decided: set[str], hits: Iterable[Hit]
 ) -> list[Finding]:
     """The findings about a file's comments, with their fixes, once all other rules have been asked and the comments applied.
 
-    ``faults`` are those of its options, ``undecided`` and ``unasked`` what the other rules left open, ``hits`` what they found.
+    ``faults`` are those of its options, ``decided`` the rules of which it is known what they find, ``hits`` what that is.
     Raises InputError for an option at fault where no rule is asked that would report it.
     """
     mine = RuleSet([rule for rule in rules if not rule.fields.isdisjoint(LISTS)], rules.bundles)
@@ -48,11 +48,10 @@ def remarks(
     if not any(MALFORMED in rule.fields for rule in mine):
         for fault in faults:
             raise InputError(fault.error.message, document.path, fault.directive.line, fault.error.hint)
-    open_rules = unasked | {rule.name for rule, _ in undecided}
     found = {
         MALFORMED: [*_malformed(document, rules.every), *(_option(fault) for fault in faults)],
         UNKNOWN: [_unknown(entry, document) for entry in suppressor.entries if entry.error is not None],
-        UNUSED: _unused(suppressor, facts, rules, open_rules, {hit.rule.name for hit in hits}),
+        UNUSED: _unused(suppressor, facts, rules, decided, {hit.rule.name for hit in hits}),
     }
     for name, listed in found.items():
         facts[name] = [remark.record for remark in listed]
@@ -119,15 +118,18 @@ def _without(entry: Entry, document: Document) -> tuple[int, int, str]:
     return (*removal(document.text, entry.directive, entry.index), "")
 
 
-def _unused(suppressor: Suppressor, facts: Facts, rules: RuleSet, open_rules: set[str], found: set[str]) -> list[Remark]:
-    asked = {rule.name: rule for rule in rules if holds_there(rule, facts)}
+def _unused(suppressor: Suppressor, facts: Facts, rules: RuleSet, decided: set[str], found: set[str]) -> list[Remark]:
     every = {rule.name: rule for rule in rules.every}
     stale: list[tuple[Entry, bool]] = []
     for entry in suppressor.entries:
-        about = [every[name] for name in entry.cases if not _apart(every[name])]
-        if entry.used or entry.error is not None or not about or (len(about) < len(entry.cases) and entry.index is not None):
+        about = [every[name] for name in entry.cases]
+        if entry.index is None:
+            # an ignore of everything means what a check can find
+            about = [rule for rule in about if not any(field.startswith(("crash.", "comments.")) for field in rule.fields)]
+        if entry.used or entry.error is not None or any(rule.name not in decided for rule in about):
             continue
-        if any(rule.name in open_rules or not _wholly(rule, asked.get(rule.name)) for rule in about):
+        if any(not rule.fields.isdisjoint(LISTS) for rule in about):
+            # what is said about comments is not known yet
             continue
         if any(rule.name in found and len(entry.cases[rule.name]) < len(rule.cases) for rule in about):
             # another case of the rule holds and may hide the one that is meant
@@ -152,15 +154,6 @@ def _unused(suppressor: Suppressor, facts: Facts, rules: RuleSet, open_rules: se
             span = directive.spans[entry.index]
             listed[id(entry)] = Remark({"what": what, "sure": sure}, span, _without(entry, suppressor.document))
     return list(listed.values())
-
-
-def _apart(rule: Rule) -> bool:
-    """Rules of which a check cannot say that they find nothing: those about crash logs, and those about comments."""
-    return any(field.startswith(("crash.", "comments.")) for field in rule.fields)
-
-
-def _wholly(rule: Rule, asked: Rule | None) -> bool:
-    return asked is not None and len(asked.cases) == len(rule.cases)
 
 
 def _sure(rules: list[Rule], facts: Facts) -> bool:

@@ -142,6 +142,23 @@ def evaluate(
     return hits
 
 
+def settled(rules: RuleSet, facts: Facts, undecided: list[tuple[Rule, Case]], unasked: set[str]) -> set[str]:
+    """The names of the rules that were asked with all their cases here, and of which no case stays undecided.
+
+    Rules about crash logs are not among them unless there is a log.
+    """
+    whole = {rule.name: len(rule.cases) for rule in rules.every}
+    left_open = unasked | {rule.name for rule, _ in undecided}
+    return {
+        rule.name
+        for rule in rules
+        if rule.name not in left_open
+        and len(rule.cases) == whole[rule.name]
+        and holds_there(rule, facts)
+        and (facts.run.crash is not None or not any(field.startswith("crash.") for field in rule.fields))
+    }
+
+
 def holds_there(rule: Rule, facts: Facts) -> bool:
     """Whether the rule is one for this run's release."""
     if rule.releases is None:

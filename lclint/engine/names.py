@@ -10,17 +10,17 @@ from lclint.config.cluster import GPU_FACTS
 from lclint.facts import everything
 from lclint.facts.registry import FACTS
 
-# given on the command line, by a settings comment or by a log
-GIVEN = (
-    "cluster.gpus",
-    "cluster.gpus_per_node",
-    "bridge.version",
-    "bridge.release",
-    "te.version",
-    "torch.version",
-    "config.kind",
-    "config.complete",
-)
+# given on the command line, by a settings comment or by a log: name -> meaning
+GIVEN = {
+    "cluster.gpus": "number of GPUs of the job",
+    "cluster.gpus_per_node": "number of GPUs of one node",
+    "bridge.version": "the Megatron Bridge version that was named",
+    "bridge.release": "the Megatron Bridge release that is checked for, such as 0.6",
+    "te.version": "Transformer Engine version",
+    "torch.version": "PyTorch version",
+    "config.kind": "what is checked: dump, override, overrides (a command line), mapping or megatron-args",
+    "config.complete": "whether every field is known: a dump, or something over a base or recipe",
+}
 
 # written.model.x: before Bridge changes it; user.model.x: as the user wrote it in an override, not applicable where they did not
 PREFIXES = ("written.", "user.")

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from lclint.core.errors import UsageError
+from lclint.core.options import DEFAULT_PROFILE
 from lclint.engine.rules import OFF, Case, Rule, RuleSet, closest
-
-DEFAULT_PROFILE = "recommended"
-# name -> what it asks; findings of impact crash that strike before the first step is done, or everything
-PROFILES = {
-    "start-up": "what stops the job before its first step is done",
-    "recommended": "everything, without hints (info) about what a recipe or base alone says",
-    "all": "everything",
-}
 
 Cases = dict[str, tuple[str, ...]]
 
@@ -54,11 +47,12 @@ def choose(
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
     extend: Iterable[str] = (),
-    severity: Mapping[str, str] = {},
+    severity: Iterable[Iterable[tuple[str, str]]] = (),
 ) -> RuleSet:
     """The rules that are asked: those of ``select``, else of the profile; with ``extend`` and without ``ignore``.
 
-    ``severity`` maps entries to error, warning, info or off; of two that mean the same case the more exact one counts; ``ignore`` beats them all.
+    ``severity`` are groups of pairs of an entry and error, warning, info or off: of two in a group that mean the same case the more exact
+    one counts, of two groups the later; ``ignore`` beats them all.
     Raises UsageError for an entry that means no rule.
     """
     chosen: dict[str, set[str]] = {}
@@ -71,7 +65,9 @@ def choose(
         _add(chosen, matching(entry, rules)[1])
     kept = RuleSet((_with_cases(rule, chosen[rule.name]) for rule in rules if chosen.get(rule.name)), rules.bundles, rules.every)
     kept.about_base = profile == "all"
-    return relevel(relevel(kept, severity.items()), [(entry, OFF) for entry in ignore])
+    for group in severity:
+        kept = relevel(kept, group)
+    return relevel(kept, [(entry, OFF) for entry in ignore])
 
 
 def relevel(rules: RuleSet, levels: Iterable[tuple[str, str]]) -> RuleSet:

@@ -100,3 +100,22 @@ def classless(g: Any) -> list[dict[str, Any]]:
     from lclint.config.changes import section_class
 
     return [{**record, "target": section_class(g.run, record["path"])} for record in _problems(g, "classless-section")]
+
+
+# start-up reads a field of these first of all; the second group may be null
+NEVER_NULL = ("model", "train", "optimizer", "ddp", "scheduler", "logger", "checkpoint", "rng", "dist", "validation", "env_vars")
+CAN_BE_NULL = ("profiling", "comm_overlap", "mixed_precision", "nvrx_straggler", "tensor_inspect")
+
+
+@fact("keys.no_section", needs=(), unit="records: path, value, empty", source="Bridge 0.6.2 start-up, tried section by section", raw=True)
+def no_section(g: Any) -> list[dict[str, Any]]:
+    """Sections of which the user made null or a plain value, and that start-up cannot do without; ``empty`` when it is null."""
+    found = []
+    for name in (*NEVER_NULL, *CAN_BE_NULL):
+        value = g.run.written.get(name, g)
+        if g.run.origins.get(name) not in ("file", "set") or value is g or value.__class__ not in (type(None), str, int, float, bool, list):
+            continue
+        # the name of a precision preset stands for the section
+        if (value is not None or name in NEVER_NULL) and not (name == "mixed_precision" and value.__class__ is str):
+            found.append({"path": name, "value": value, "empty": value is None})
+    return found

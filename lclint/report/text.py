@@ -64,6 +64,8 @@ class TextReport:
         suppressed = sum(file.suppressed for file in report.files)
         if suppressed:
             parts.append(f"{suppressed} suppressed" + ("" if self.verbose else " (--verbose)"))
+        if report.excluded:
+            parts.append(f"{count(len(report.excluded), 'file')} excluded")
         if report.skipped:
             why = "" if self.verbose else " (--verbose says why)"
             parts.append(f"{count(len(report.skipped), 'file')} skipped as no Megatron Bridge config{why}")
@@ -141,9 +143,11 @@ class TextReport:
         yield ""
 
     def _skipped(self, report: Report) -> Iterator[str]:
-        if not report.skipped:
+        if not report.skipped and not report.excluded:
             return
         yield self.style.paint("Skipped:", "strong")
+        for path, place in report.excluded.items():
+            yield f"  {printable(path)}: excluded in {printable(place)}"
         for path, reason in report.skipped.items():
             yield f"  {printable(path)}: {printable(reason)}"
         yield ""

@@ -1,7 +1,7 @@
 """Comments that speak to lclint.
 
 ``# lclint: gpu=gb200 gpus=128`` gives options, ``# lclint: ignore[rule, other/case] reason`` silences findings: behind a value or key,
-those of its line and of the block below the key; on a line of its own, those of the next key with its block. ``ignore-file[rule]``
+those of its line and of the block below the key; on a line of its own, those of the next key of its block with all below it. ``ignore-file[rule]``
 silences them in the whole file. An ignore without brackets means every rule.
 """
 
@@ -181,8 +181,12 @@ def _lines(document: Document, start: int, comment_start: int) -> tuple[int, int
         last = document.position(len(document.text))[0]
         while True:
             target += 1
-            content = document.line_text(target).strip()
+            text = document.line_text(target)
+            content = text.strip()
             if content and not content.startswith("#"):
+                if document.position(comment_start)[1] - 1 > len(text) - len(text.lstrip()):
+                    # it stands at the end of the block above, and there is no next key in it
+                    return line, line, own_line
                 break
             if not content and last <= target:
                 return line, line, own_line

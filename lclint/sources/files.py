@@ -111,20 +111,22 @@ def _glob(pattern: str) -> list[str]:
     for top in sorted(glob.glob(head)) if head else ["/" if pattern.startswith("/") else "."]:
         for name in _walk(top):
             name = name.removeprefix("./")
-            if _matches(name.split("/"), parts):
+            if matches(name.split("/"), parts):
                 found.append(name)
     return found
 
 
-def _matches(parts: list[str], pattern: list[str]) -> bool:
+def matches(parts: list[str], pattern: list[str]) -> bool:
     """Whether a path matches a glob, both in parts; ``**`` stands for any number of directories."""
     import fnmatch
 
     if not pattern:
         return not parts
     if pattern[0] == "**":
-        return any(_matches(parts[index:], pattern[1:]) for index in range(len(parts) + 1))
-    return bool(parts) and fnmatch.fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
+        if pattern[1:2] == ["**"]:
+            return matches(parts, pattern[1:])
+        return any(matches(parts[index:], pattern[1:]) for index in range(len(parts) + 1))
+    return bool(parts) and fnmatch.fnmatchcase(parts[0], pattern[0]) and matches(parts[1:], pattern[1:])
 
 
 def _too_large(path: str, limit: int) -> InputError:

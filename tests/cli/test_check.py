@@ -220,3 +220,25 @@ def test_only_regular_files_are_read_and_fixed(cli: Run, tmp_path: Path) -> None
     done = cli("check", "--fix", "pipe.yaml")
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert "internal" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--te-version", "nope"), "--te-version nope: this is no version"),
+        (("--torch-version", "2,9"), "--torch-version 2,9: this is no version"),
+        (("--select", ","), "--select names no rule"),
+        (("--extend-select", ""), "--extend-select names no rule"),
+        (("--select", "nope"), "no rule is called nope"),
+        (("--ignore", "unkown-key"), "did you mean unknown-key"),
+        (("--ignore", "unknown-key/nope"), "unknown-key has no case nope"),
+        (("--profile", "startup"), "'startup' is not one of"),
+        (("--settings", "no.toml"), "no.toml: does not exist"),
+    ],
+)
+def test_a_slip_on_the_command_line_is_refused(cli: Run, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    (tmp_path / "run.yaml").write_text("model: {context_parallel_size: 2}\n", encoding="utf-8")
+    done = cli("check", "run.yaml", *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert message in done.err

@@ -147,3 +147,23 @@ def test_rules_of_ones_own_are_checked(cli: Run, own: Path, tmp_path: Path) -> N
     done = cli("check", "--rules", "own", "--select", "MY001", "conf.yaml")
     assert done.status == 1
     assert "[MY001, advice]\n  TP is 2\n" in done.out
+
+
+def test_one_file_in_the_working_directory(cli: Run, tmp_path: Path, rule_text: Callable[..., str]) -> None:
+    text = rule_text({"cases": [{"when": "model.num_layers > 3"}]})
+    (tmp_path / "mine.yaml").write_text(text.replace("config: ''", "config: 'model: {num_layers: 2}'"), encoding="utf-8")
+    done = cli("rules", "test", "mine.yaml")
+    assert (done.status, done.out) == (0, "2 examples of 1 rule: all hold\n")
+
+
+def test_facts(cli: Run) -> None:
+    from lclint.facts.registry import FACTS
+
+    done = cli("rules", "facts")
+    names = [line.partition(" ")[0] for line in done.out.splitlines() if not line.startswith(" ")]
+    assert names == sorted(names)
+    assert {*FACTS, "gpu.memory_gib", "cluster.gpus"} <= set(names)
+    assert all(line.strip() for line in done.out.splitlines())
+    narrow = cli("rules", "facts", "layout.dp").out
+    assert narrow.startswith("layout.dp [ranks]\n  Data parallel size;")
+    assert (cli("rules", "facts", "no-such-thing").status, cli("rules", "facts", "no-such-thing").out) == (1, "")

@@ -56,6 +56,7 @@ def test_a_comment_speaks_of_its_key_with_the_block_below(text: str) -> None:
         f"model:\n  # lclint: ignore[unknown-key]\n  context_parallel_size: 2\n  {WRONG}\n",
         f"# lclint: ignore[unknown-key]\ntrain: {{micro_batch_size: 1}}\nmodel:\n  context_parallel_size: 2\n  {WRONG}\n",
         f"model:\n  context_parallel_size: 2\n  {WRONG}  # lclint: ignore[unknown-key/unknown]\n",
+        f"train:\n  micro_batch_size: 1\n  # lclint: ignore[unknown-key]\nmodel:\n  context_parallel_size: 2\n  {WRONG}\n",
     ],
 )
 def test_a_comment_does_not_speak_of_its_neighbours(text: str) -> None:

@@ -173,9 +173,9 @@ def test_a_file_that_changes_meanwhile_is_not_written(tmp_path: Path, own_rules:
     file.write_text(FILE, encoding="utf-8")
     real = api.check_run
 
-    def meddle(*arguments: Any) -> FileReport:
+    def meddle(*arguments: Any, **named: Any) -> FileReport:
         file.write_text(FILE + "# another hand\n", encoding="utf-8")
-        return real(*arguments)
+        return real(*arguments, **named)
 
     monkeypatch.setattr(api, "check_run", meddle)
     with pytest.raises(InputError, match="changed while"):
