@@ -3,7 +3,8 @@
     python benchmarks/editor.py [--runs N] [--delay MS]
 
 A client types into an open file over standard input and output, as an editor does. "edit" is the time from a change to the diagnostics of
-the text with it, the server's --delay included. Needs lclint[server].
+the text with it, the server's --delay included. "CPU" is the server's CPU time from the answer before to this one (Linux only): what a
+machine that is busy otherwise leaves as it is. Needs lclint[server].
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import asyncio
 import statistics
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -23,7 +25,6 @@ from startup import dump
 
 RECIPES = ("deepseek_v3_pretrain_256gpu_gb200_bf16_config", "gemma3_vl_27b_sft_16gpu_h100_bf16_config")
 WARM = 5
-Answer = Callable[[], Awaitable[Any]]
 
 
 def recipe(name: str) -> str:
@@ -32,6 +33,11 @@ def recipe(name: str) -> str:
 
     gpus, gpu = name.split("_")[-4].removesuffix("gpu"), name.split("_")[-3]
     return f"# lclint: gpu={gpu} gpus={gpus}\n" + yaml.safe_dump(recipes.load("0.6", name), width=1000)
+
+
+def cpu(process: int) -> float:
+    """Seconds of CPU time that a process has used; 0 where the system does not say."""
+    return sum(int(file.read_text().split()[0]) for file in Path(f"/proc/{process}/task").glob("*/schedstat")) / 1e9
 
 
 class Editor:
@@ -76,12 +82,17 @@ async def measure(name: str, text: str, runs: int, delay: int) -> None:
     await client.initialize_async(types.InitializeParams(types.ClientCapabilities()))
     client.initialized(types.InitializedParams())
     found = await editor.open()
-    taken: dict[str, list[float]] = {}
+    taken: dict[str, list[tuple[float, float]]] = {}
+    process = client._server
+    assert process is not None
+    used = cpu(process.pid)
 
     async def timed(what: str, answer: Awaitable[Any]) -> Any:
+        nonlocal used
         start = time.perf_counter()
         result = await answer
-        taken.setdefault(what, []).append((time.perf_counter() - start) * 1000)
+        wall, before, used = time.perf_counter() - start, used, cpu(process.pid)
+        taken.setdefault(what, []).append((wall * 1000, (used - before) * 1000))
         return result
 
     for number in range(WARM + runs):
@@ -104,7 +115,9 @@ async def measure(name: str, text: str, runs: int, delay: int) -> None:
         await timed("fix all", client.text_document_code_action_async(types.CodeActionParams(at.text_document, whole, context)))
     print(f"{name}: {len(editor.lines) - 1} lines, {found} findings")
     for what, values in taken.items():
-        print(f"  {what:32} median {statistics.median(values):6.1f}   95 % {statistics.quantiles(values, n=20)[-1]:6.1f}")
+        walls, cpus = zip(*values, strict=True)
+        busy = f"   CPU median {statistics.median(cpus):6.1f}   95 % {statistics.quantiles(cpus, n=20)[-1]:6.1f}" if any(cpus) else ""
+        print(f"  {what:32} median {statistics.median(walls):6.1f}   95 % {statistics.quantiles(walls, n=20)[-1]:6.1f}{busy}")
     await client.shutdown_async(None)
     client.exit(None)
 

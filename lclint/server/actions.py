@@ -56,12 +56,17 @@ def fix_all(analysis: Analysis) -> Edits:
     if analysis.run is None:
         return []
 
+    before = analysis.text.content
+
     def check(text: str) -> FileReport:
-        checked = analysis.again(text)
-        checked.add_fixes(checked.hits)
+        checked = analysis.again(text) if text != before or analysis.checked is None else analysis.checked
+        if checked is analysis.checked:
+            for finding in analysis.findings:
+                analysis.add_fixes(finding)
+        else:
+            checked.add_fixes(checked.hits)
         return checked.report
 
-    before = analysis.text.content
     return difference(before, fix_text(before, check, False)[0])
 
 

@@ -69,6 +69,8 @@ class Analysis:
         self._checked: Checked | None = None
         self._hits: dict[int, Hit] | None = None
         self._fixed: set[int] = set()
+        if len(text.value) > files.CONFIG_LIMIT:
+            return
         try:
             self.document = documents.from_text(text.content, path, None, bool(text.mark))
         except LclintError as error:

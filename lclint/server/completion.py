@@ -98,6 +98,8 @@ def _keys(run: Run, cursor: Cursor) -> Iterator[Offer]:
         if key not in present and field.init and field.deprecated is None:
             default = "required" if field.required else "" if field.default is UNKNOWN else f" = {literal(field.default)}"
             yield key, key + end, Kind.Field, f"{field.type}{default}"[:100]
+    if fields.values(run, f"{name}._target_") and "_target_" not in present:
+        yield "_target_", "_target_" + end, Kind.Field, "class"
 
 
 def _values(run: Run, cursor: Cursor) -> Iterator[Offer]:

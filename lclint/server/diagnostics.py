@@ -9,7 +9,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from lclint.core.errors import LclintError
-from lclint.core.finding import Finding, Place
+from lclint.core.finding import Finding, Fix, Place
 from lclint.core.project import rule_page
 from lclint.engine import rulefile
 from lclint.engine import rules as ruleset
@@ -115,7 +115,15 @@ def _tags(analysis: Analysis, finding: Finding) -> list[types.DiagnosticTag]:
     if hit is None or checked is None:
         taken_out = any(fix.applicability == "safe" and all(edit.text == "" for edit in fix.edits) for fix in finding.fixes)
         return [types.DiagnosticTag.Unnecessary] if taken_out else []
-    for fix, search in fixes(hit, checked.facts, checked.rules):
-        if fix.applicability == "safe" and fix.remove == [finding.at] and not (search or fix.set or fix.rename or fix.lists or fix.env):
-            return [types.DiagnosticTag.Unnecessary]
+    if finding.impact in ("silent", "advice"):
+        for fix, search in fixes(hit, checked.facts, checked.rules):
+            if fix.applicability == "safe" and not (search or fix.rename or fix.lists or fix.env) and _takes_out(fix, finding):
+                return [types.DiagnosticTag.Unnecessary]
     return []
+
+
+def _takes_out(fix: Fix, finding: Finding) -> bool:
+    """Whether the fix does nothing but leave out the finding's value, or write null for what has no effect."""
+    if fix.remove:
+        return fix.remove == [finding.at] and not fix.set
+    return fix.set == {finding.at: None} and finding.severity != "error"

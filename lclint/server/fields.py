@@ -27,18 +27,17 @@ def below(run: Run, parent: str) -> dict[str, Field]:
     table = tables.section(run.release, section)
     if not table.classes:
         return {}
-    return fields_below(run, table, parent) or {}
+    known = fields_below(run, table, parent) or {}
+    usual = COMMON_CLASSES.get(section)
+    if usual is not None and parent == section and f"{section}._target_" not in run.written:
+        # the class is not said: what most have comes first, and as most have it
+        return (table.fields(usual) or {}) | {name: field for name, field in known.items() if name not in (table.fields(usual) or {})}
+    return known
 
 
 def field(run: Run, name: str) -> Field | None:
-    """The field of that name; where the section's class is not said, as the most common class has it."""
+    """The field of that name."""
     parent, _, key = name.rpartition(".")
-    section = name.partition(".")[0]
-    usual = COMMON_CLASSES.get(section)
-    if usual is not None and parent == section and f"{section}._target_" not in run.written and section in tables.sections(run.release):
-        found = (tables.section(run.release, section).fields(usual) or {}).get(key)
-        if found is not None:
-            return found
     return below(run, parent).get(key) if parent else None
 
 

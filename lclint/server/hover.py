@@ -33,18 +33,22 @@ def text(analysis: Analysis, spot: Spot) -> str | None:
     if "." not in name:
         return "\n\n".join(_section(run, name))
     found = fields.field(run, name)
-    if found is None:
+    variable = name.startswith("env_vars.")
+    if found is None and not variable:
         return None
-    parts = [f"**{name}**", _kind(found, run, name), _resolved(run, explain_field(run, name))]
+    parts = [f"**{name}**", "A variable of the job's environment" if found is None else _kind(found, run, name)]
+    parts.append(_resolved(run, explain_field(run, name)))
     checked = analysis.checked
     if checked is not None:
-        moved = effects(checked, name, found)
+        moved = effects(checked, name, found) if found is not None else []
         if moved:
             parts.append("\n".join(["Peak memory of the largest stage:", "", *map(_effect, moved)]))
-        rules = [rule for rule in checked.rules if name in rule.fields]
+        read = name.replace("env_vars.", "env.", 1) if variable else name
+        # those that read little else say most about it
+        rules = sorted((rule for rule in checked.rules if read in rule.fields), key=lambda rule: len(rule.fields))
         if rules:
             parts.append(_rules(rules, analysis.options.rules))
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(parts)
 
 
 def _section(run: Run, name: str) -> list[str]:

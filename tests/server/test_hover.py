@@ -104,6 +104,13 @@ def test_rules_that_read_it_are_linked() -> None:
     assert 0 < len(links) <= hover.MOST_RULES
 
 
+def test_an_environment_variable() -> None:
+    text = said("model: {tensor_model_parallel_size: 2}\nenv_vars: {CUDA_DEVICE_MAX_|CONNECTIONS: 1}\n")
+    assert text is not None
+    assert "Here: `1` (this file)" in text
+    assert "#connections-on-this-gpu" in text
+
+
 def test_a_section() -> None:
     text = said("tra|in:\n  micro_batch_size: 1\n  global_batch_size: 8\n")
     assert text is not None

@@ -81,6 +81,34 @@ def test_edits_in_haste_end_with_the_last_text(editor: Start) -> None:
     assert versions[-1] == 31
 
 
+def test_a_newer_edit_ends_the_wait_of_the_older(editor: Start) -> None:
+    client = editor("--delay", "1000")
+    uri = client.open(WRONG)
+    for text in (RIGHT, WRONG, RIGHT):
+        client.retype(uri, text)
+    assert client.diagnostics(uri) == []
+    assert client.order == [(uri, 4)]
+
+
+def test_tags(editor: Start) -> None:
+    client = editor(capabilities=SHOWS)
+    old = "dataset:\n  _target_: megatron.bridge.training.config.FinetuningDatasetConfig\n  seq_length: 4096\n  do_test: false\n"
+    shown = {each.code: each.tags for each in client.diagnostics(client.open(old))}
+    assert list(shown["deprecated-class"]) == [types.DiagnosticTag.Deprecated]
+    # one comment that silences nothing, and one finding about what is not merely in the way
+    text = WRONG.replace("8\n", "8  # lclint: ignore[unknown-section]\n", 1)
+    shown = {each.code: each.tags for each in client.diagnostics(client.open(text, "file:///b.yaml"))}
+    assert list(shown["unused-ignore"]) == [types.DiagnosticTag.Unnecessary]
+    assert shown[RULE] is None
+
+
+def test_a_setting_that_is_only_in_the_way_is_unnecessary(editor: Start) -> None:
+    text = "model:\n  tensor_model_parallel_size: 1\n  recompute_granularity: null\n  recompute_modules: [mlp]\n  moe_layer_recompute: false\n"
+    client = editor(capabilities=SHOWS)
+    tagged = [each for each in client.diagnostics(client.open(text)) if types.DiagnosticTag.Unnecessary in (each.tags or ())]
+    assert [each.range.start.line for each in tagged] == [3]
+
+
 def test_a_text_that_does_not_parse_shows_where(editor: Start) -> None:
     client = editor()
     uri = client.open(WRONG)
