@@ -32,7 +32,7 @@ def of(analysis: Analysis, uri: str, client: Client) -> list[types.Diagnostic]:
     """All diagnostics of one version of a file: its error when it has one, else its findings."""
     found = analysis.findings
     if analysis.error is not None:
-        return [of_error(analysis.text, analysis.error)]
+        return [of_error(analysis.text, analysis.error, analysis.path)]
     return [of_finding(analysis, finding, uri, client) for finding in found]
 
 
@@ -59,8 +59,10 @@ def of_finding(analysis: Analysis, finding: Finding, uri: str, client: Client) -
     return diagnostic
 
 
-def of_error(text: Text, error: LclintError) -> types.Diagnostic:
-    """What stops a check, at its line when it has one."""
+def of_error(text: Text, error: LclintError, path: str) -> types.Diagnostic:
+    """What stops a check, at its line when it has one; what is wrong with another file stands at the first line, with that file's name."""
+    if error.path not in (None, path):
+        return types.Diagnostic(text.range(*text.line(1)), str(error), types.DiagnosticSeverity.Error, source=SOURCE)
     start, end = text.line(error.line or 1)
     content = text.content
     if error.column is not None:

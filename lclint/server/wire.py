@@ -11,12 +11,12 @@ import functools
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, BinaryIO, TypeVar
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol, default_converter
+from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 from pygls.uris import to_fs_path
 
 from lclint import __version__
@@ -32,7 +32,15 @@ Result = TypeVar("Result")
 
 
 class Protocol(LanguageServerProtocol):
-    """Answers requests that come before ``initialize`` or after ``shutdown`` with an error, as the protocol wants it."""
+    """Answers requests that come before ``initialize`` or after ``shutdown`` with an error, as the protocol wants it.
+
+    pygls keeps the texts as well, but lets their lines end where Python does (U+2028, form feed), loses the place, and fails: its
+    copies are not kept up to date.
+    """
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:
+        yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
 
     def handle_message(self, message: Any) -> None:
         method = getattr(message, "method", None)

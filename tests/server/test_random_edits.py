@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 
@@ -80,6 +80,7 @@ def test_random_edits(editor: Callable[..., Any], tmp_path: Path) -> None:
 
     @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(EDITS, st.booleans())
+    @example([(0, 0, "\u2028"), (0, 3, "")], False)
     def check(edits: list[tuple[int, int, str]], at_once: bool) -> None:
         text = START
         uri = client.open(text, f"file:///{next(number)}.yaml")
@@ -109,3 +110,4 @@ def test_random_edits(editor: Callable[..., Any], tmp_path: Path) -> None:
             assert sorted((each.code, each.range.start.line, each.range.start.character) for each in shown) == expected
 
     check()
+    assert client.log == []

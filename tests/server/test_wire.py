@@ -256,6 +256,14 @@ def test_settings_are_watched(editor: Start) -> None:
     assert client.registered == [types.WORKSPACE_DID_CHANGE_WATCHED_FILES]
 
 
+def test_a_fault_of_another_file_is_named_with_that_file(editor: Start, tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text("a: 1\nb: [\n", encoding="utf-8")
+    client = editor("--base", str(tmp_path / "base.yaml"))
+    (shown,) = client.diagnostics(client.open(WRONG))
+    assert shown.range == place(0, 0, 6)
+    assert shown.message.startswith(f"{tmp_path / 'base.yaml'}:")
+
+
 def test_a_saved_base_is_read_again(editor: Start, tmp_path: Path) -> None:
     base = tmp_path / "base.yaml"
     base.write_text("model: {num_attention_heads: 8, num_layers: 8}\n", encoding="utf-8")
