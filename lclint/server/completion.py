@@ -67,8 +67,12 @@ def _run(analysis: Analysis, cursor: Cursor) -> Run | None:
         return None
     options = analysis.options
     try:
-        release = build.release_of(options, data)
-        kind = identify(data, release)[0]
+        if analysis.run is not None:
+            # the mark is no field of any release: what the text is, it is without it
+            kind, release = analysis.run.kind, analysis.run.release
+        else:
+            release = build.release_of(options, data)
+            kind = identify(data, release)[0]
         if kind == "none":
             keys = [key for key in data if key != MARK]
             begun = bool(keys) and all(key in tables.sections(release) for key in keys)

@@ -27,7 +27,7 @@ def text(analysis: Analysis, spot: Spot) -> str | None:
     run = analysis.run
     if run is None or not spot.path or run.kind == "megatron-args":
         return None
-    name = spot.name
+    name = spot.name.removesuffix("._target_")
     if name.partition(".")[0] not in tables.sections(run.release):
         return None
     if "." not in name:

@@ -116,6 +116,9 @@ def test_a_section() -> None:
     assert text is not None
     assert "a section of Megatron Bridge 0.6's config" in text
     assert "2 of " in text
+    text = said("train:\n  _target_: megatron.bridge.training.|config.TrainingConfig\n  micro_batch_size: 1\n")
+    assert text is not None
+    assert "Class: `megatron.bridge.training.config.TrainingConfig`" in text
 
 
 def test_other_releases_have_their_own_fields() -> None:
