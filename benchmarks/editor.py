@@ -14,7 +14,7 @@ import asyncio
 import statistics
 import sys
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +48,19 @@ class Editor:
         self.lines = text.split("\n")
         self.version = 1
         self.shown: asyncio.Queue[types.PublishDiagnosticsParams] = asyncio.Queue()
+        self.found: Sequence[types.Diagnostic] = ()
         self.uri = "file:///run_config.yaml"
 
     async def open(self) -> int:
         self.client.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(self.uri, "yaml", 1, "\n".join(self.lines))))
-        return len((await self.shown.get()).diagnostics)
+        await self.wait()
+        return len(self.found)
+
+    async def wait(self) -> None:
+        """Wait for what is found in the present version."""
+        while (shown := await self.shown.get()).version != self.version:
+            pass
+        self.found = shown.diagnostics
 
     def place(self, key: str, behind: str = "") -> types.TextDocumentPositionParams:
         number = next(number for number, line in enumerate(self.lines) if line.startswith(f"  {key}:"))
@@ -70,8 +78,7 @@ class Editor:
                 types.VersionedTextDocumentIdentifier(uri=self.uri, version=self.version), [types.TextDocumentContentChangePartial(place, new)]
             )
         )
-        while (await self.shown.get()).version != self.version:
-            pass
+        await self.wait()
 
 
 async def measure(name: str, text: str, runs: int, delay: int) -> None:
@@ -108,9 +115,8 @@ async def measure(name: str, text: str, runs: int, delay: int) -> None:
         await timed("completion of a key", client.text_document_completion_async(types.CompletionParams(at.text_document, at.position)))
         whole = types.Range(types.Position(0, 0), types.Position(len(editor.lines), 0))
         context = types.CodeActionContext([], only=[types.CodeActionKind.QuickFix])
-        await timed(
-            "code actions of the whole file", client.text_document_code_action_async(types.CodeActionParams(at.text_document, whole, context))
-        )
+        for what, place in [("code actions of a finding", each.range) for each in editor.found[:1]] + [("code actions of the whole file", whole)]:
+            await timed(what, client.text_document_code_action_async(types.CodeActionParams(at.text_document, place, context)))
         context = types.CodeActionContext([], only=[types.CodeActionKind.SourceFixAll])
         await timed("fix all", client.text_document_code_action_async(types.CodeActionParams(at.text_document, whole, context)))
     print(f"{name}: {len(editor.lines) - 1} lines, {found} findings")

@@ -27,6 +27,8 @@ from lclint.server.positions import Text
 
 # lets the thread that reads messages get one in between two steps of a check
 PAUSE = 0.002
+# fixes are worked out ahead of their being asked for when nothing has been typed for so many seconds
+QUIET = 0.2
 WATCHED = ("**/lclint.toml", "**/pyproject.toml")
 Result = TypeVar("Result")
 
@@ -134,9 +136,11 @@ class Server(LanguageServer):
             # what does not parse at the moment may be a config all the same
             file.known = analysis.run is not None or (analysis.document is None and file.known)
             self._show(file, found, analysis.run is not None)
+            pause = QUIET
             for finding in analysis.findings:
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(pause)
                 analysis.add_fixes(finding)
+                pause = PAUSE
         except Exception as error:
             # what was shown is about another text
             self._show(file, [], False)
