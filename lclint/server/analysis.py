@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lclint import api
 from lclint.checking import Checked
 from lclint.config import build
 from lclint.config.identify import could_be_config
@@ -12,70 +11,64 @@ from lclint.core.finding import Finding
 from lclint.core.options import Options
 from lclint.engine.evaluate import Hit
 from lclint.engine.rules import RuleSet
+from lclint.facts import everything
+from lclint.per_file import PerFile
 from lclint.server.positions import Text
 from lclint.sources import document as documents
 from lclint.sources import files
 from lclint.sources.document import Document
 
-
-class Shared:
-    """What the checks of all open files have in common; rules and bases are read once, and again after ``forget``."""
-
-    def __init__(self, options: Options) -> None:
-        self.options = options
-        self._rules: dict[str, RuleSet] = {}
-        self._bases: dict[str, Document] = {}
-
-    def forget(self) -> None:
-        """Read everything anew that stands in other files: one of them was saved."""
-        self._rules.clear()
-        self._bases.clear()
-
-    def rules(self, options: Options) -> RuleSet:
-        """The rules that the options select. Raises RuleError and UsageError."""
-        key = repr((options.rules, options.select, options.ignore, options.extend_select))
-        if key not in self._rules:
-            self._rules[key] = api.load_rules(options)
-        return self._rules[key]
-
-    def base(self, options: Options) -> Document | None:
-        """The config below the file. Raises InputError."""
-        path = options.base
-        if path is None:
-            return None
-        if path not in self._bases:
-            self._bases[path] = documents.load(files.read(path), path)
-        return self._bases[path]
+everything.load()
 
 
 class Analysis:
-    """One version of one file.
+    """One version of one file; ``saved_as`` is its path where it has one, ``path`` what messages call it.
 
     ``known`` says that an earlier version was a config: what it is cannot be told while it does not parse. ``error`` is why the text
     cannot be read or checked; a text that is no config of Megatron Bridge has neither a run nor an error.
     """
 
-    def __init__(self, path: str, text: Text, version: int | None, shared: Shared, known: bool = False) -> None:
-        self.path = path
+    def __init__(self, saved_as: str | None, text: Text, version: int | None, per_file: PerFile, known: bool = False, path: str = "") -> None:
+        self.saved_as = saved_as
+        self.path = saved_as or path
         self.text = text
         self.version = version
-        self.shared = shared
-        self.options = shared.options
+        self.per_file = per_file
         self.document: Document | None = None
         self.error: LclintError | None = None
         self._known = known
+        self._options: Options | None = None
         self._run: Run | None = None
         self._put_together = False
         self._checked: Checked | None = None
         self._hits: dict[int, Hit] | None = None
         self._fixed: set[int] = set()
-        if len(text.value) > files.CONFIG_LIMIT:
+        if len(text.value) > files.CONFIG_LIMIT or self._left_out():
             return
         try:
-            self.document = documents.from_text(text.content, path, None, bool(text.mark))
+            self.document = documents.from_text(text.content, self.path, None, bool(text.mark))
         except LclintError as error:
             if known or could_be_config(text.content.encode()):
                 self.error = error
+
+    def _left_out(self) -> bool:
+        """Whether the settings leave the file out; settings that cannot be read are a matter of ``options``."""
+        try:
+            return self.saved_as is not None and self.per_file.excluded(self.saved_as) is not None
+        except LclintError:
+            return False
+
+    @property
+    def options(self) -> Options:
+        """What the file is checked by. Raises LclintError for settings that say something wrong."""
+        if self._options is None:
+            self._options = self.per_file.options(self.saved_as, self.document)
+        return self._options
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules that it is checked by. Raises LclintError."""
+        return self.per_file.rules(self.options)
 
     @property
     def run(self) -> Run | None:
@@ -84,7 +77,7 @@ class Analysis:
             self._put_together = True
             if self.document is not None:
                 try:
-                    self._run = build.from_document(self.document, self.options, self.shared.base(self.options), tolerant=True)[0]
+                    self._run = build.from_document(self.document, self.options, self.per_file.base(self.options), tolerant=True)[0]
                 except LclintError as error:
                     if self.is_config:
                         self.error = error
@@ -95,7 +88,7 @@ class Analysis:
         """The run's findings, None where there is no run to check."""
         if self._checked is None and self.run is not None:
             try:
-                self._checked = Checked(self.run, self.shared.rules(self.options))
+                self._checked = Checked(self.run, self.rules, known=self.per_file.known(self.options, self.path))
             except LclintError as error:
                 self.error = error
         return self._checked
@@ -130,6 +123,7 @@ class Analysis:
         assert self.document is not None
         assert self.run is not None
         document = documents.from_text(text, self.path, self.document.loader, bool(self.text.mark))
-        run, _ = build.from_document(document, self.options, self.shared.base(self.options), self.run.kind, self.run.release, tolerant=True)
+        base, known = self.per_file.base(self.options), self.per_file.known(self.options, self.path)
+        run, _ = build.from_document(document, self.options, base, self.run.kind, self.run.release, tolerant=True)
         assert run is not None
-        return Checked(run, self.shared.rules(self.options))
+        return Checked(run, self.rules, known=known)

@@ -65,8 +65,8 @@ def _run(analysis: Analysis, cursor: Cursor) -> Run | None:
     data = cursor.document.data
     if data.__class__ is not dict:
         return None
-    options = analysis.options
     try:
+        options = analysis.options
         if analysis.run is not None:
             # the mark is no field of any release: what the text is, it is without it
             kind, release = analysis.run.kind, analysis.run.release
@@ -79,7 +79,7 @@ def _run(analysis: Analysis, cursor: Cursor) -> Run | None:
             if not begun and not (analysis.is_config or cursor.document.directives()):
                 return None
             kind = "override"
-        run = build.from_document(cursor.document, options, analysis.shared.base(options), kind, release, tolerant=True)[0]
+        run = build.from_document(cursor.document, options, analysis.per_file.base(options), kind, release, tolerant=True)[0]
     except LclintError:
         return None
     return None if run is None or run.kind == "megatron-args" else run
@@ -122,7 +122,7 @@ def _comment(analysis: Analysis, cursor: Cursor) -> Iterable[Offer]:
         return _option(option.group(1))
     if _IGNORED.search(cursor.comment):
         try:
-            rules = analysis.shared.rules(analysis.options)
+            rules = analysis.rules
         except LclintError:
             return ()
         return [(rule.name, rule.name, Kind.Reference, rule.title) for rule in rules]

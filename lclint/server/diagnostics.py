@@ -61,8 +61,10 @@ def of_finding(analysis: Analysis, finding: Finding, uri: str, client: Client) -
 
 def of_error(text: Text, error: LclintError, path: str) -> types.Diagnostic:
     """What stops a check, at its line when it has one; what is wrong with another file stands at the first line, with that file's name."""
-    if error.path not in (None, path):
-        return types.Diagnostic(text.range(*text.line(1)), str(error), types.DiagnosticSeverity.Error, source=SOURCE)
+    if error.path is not None and error.path != path:
+        # an editor does not show where the server was started
+        named = LclintError(error.message, os.path.abspath(error.path), error.line, error.hint)
+        return types.Diagnostic(text.range(*text.line(1)), str(named), types.DiagnosticSeverity.Error, source=SOURCE)
     start, end = text.line(error.line or 1)
     content = text.content
     if error.column is not None:

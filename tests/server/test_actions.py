@@ -11,9 +11,10 @@ from lsprotocol import types
 
 from lclint.api import check_paths, fix_paths
 from lclint.core.options import Options
+from lclint.per_file import PerFile
 from lclint.server import actions
 from lclint.server.actions import difference
-from lclint.server.analysis import Analysis, Shared
+from lclint.server.analysis import Analysis
 from lclint.server.positions import Text
 from lclint.sources.edits import apply
 
@@ -137,7 +138,7 @@ def test_nothing_safe_no_fix_all(editor: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_ignoring_a_finding(tmp_path: Path, line: str, after: str, newline: str) -> None:
     text = WRONG.replace("  micro_batch_size: 2", line).replace("\n", newline)
-    analysis = Analysis("run.yaml", Text(text, "utf-32"), 1, Shared(Options()))
+    analysis = Analysis("run.yaml", Text(text, "utf-32"), 1, PerFile(Options()))
     assert analysis.checked is not None
     findings = [finding for finding in analysis.checked.report.findings if finding.rule == "packing-and-micro-batch-size"]
     edits = actions.ignoring(analysis, findings[0])
@@ -149,7 +150,7 @@ def test_ignoring_a_finding(tmp_path: Path, line: str, after: str, newline: str)
 
 def test_ignoring_above_where_a_comment_would_be_part_of_the_value(tmp_path: Path) -> None:
     text = 'model:\n  tensor_model_parallel_size: 1\n  cuda_graph_impl: "loc\\\n    als"\n'
-    analysis = Analysis("run.yaml", Text(text, "utf-16"), 1, Shared(Options()))
+    analysis = Analysis("run.yaml", Text(text, "utf-16"), 1, PerFile(Options()))
     assert analysis.checked is not None
     finding = next(each for each in analysis.checked.report.findings if each.at == "model.cuda_graph_impl")
     edits = actions.ignoring(analysis, finding)
@@ -161,7 +162,7 @@ def test_ignoring_above_where_a_comment_would_be_part_of_the_value(tmp_path: Pat
 
 def test_ignoring_what_no_line_says(tmp_path: Path) -> None:
     text = "model: {num_attention_heads: 8}\n"
-    analysis = Analysis("run.yaml", Text(text, "utf-16"), 1, Shared(Options(sets=["model.tensor_model_parallel_size=3"])))
+    analysis = Analysis("run.yaml", Text(text, "utf-16"), 1, PerFile(Options(sets=["model.tensor_model_parallel_size=3"])))
     assert analysis.checked is not None
     finding = next(each for each in analysis.checked.report.findings if each.rule == "heads-not-divisible-by-tensor-parallelism")
     assert finding.place.line is None

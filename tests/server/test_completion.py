@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from lclint.core.options import Options
+from lclint.per_file import PerFile
 from lclint.server import completion
-from lclint.server.analysis import Analysis, Shared
+from lclint.server.analysis import Analysis
 from lclint.server.positions import Text
 
 GPT = "_target_: megatron.bridge.models.gpt_provider.GPTModelProvider"
@@ -19,7 +20,7 @@ def offered(text: str, **options: Any) -> dict[str, str]:
     """Labels and what is inserted for them, where ``|`` stands in the text; a dictionary keeps the order."""
     offset = text.index("|")
     value = Text(text.replace("|", "", 1), "utf-16")
-    found = completion.complete(Analysis("run.yaml", value, 1, Shared(Options(**options))), offset)
+    found = completion.complete(Analysis("run.yaml", value, 1, PerFile(Options(**options))), offset)
     if found is None:
         return {}
     result = {}

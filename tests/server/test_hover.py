@@ -11,8 +11,9 @@ from lsprotocol import types
 
 from lclint.core.options import Options
 from lclint.memory.estimate import estimate
+from lclint.per_file import PerFile
 from lclint.server import hover, spots
-from lclint.server.analysis import Analysis, Shared
+from lclint.server.analysis import Analysis
 from lclint.server.positions import Text
 
 RECIPE = "# lclint: gpu=h100 gpus=32 recipe=llama3_70b_sft_32gpu_h100_bf16\n"
@@ -22,7 +23,7 @@ PRETRAINING = "# lclint: gpu=h100 gpus=8 recipe=llama3_8b_pretrain_8gpu_h100_bf1
 def said(text: str, **options: Any) -> str | None:
     """What is said where ``|`` stands in the text."""
     offset = text.index("|")
-    analysis = Analysis("run.yaml", Text(text.replace("|", "", 1), "utf-16"), 1, Shared(Options(**options)))
+    analysis = Analysis("run.yaml", Text(text.replace("|", "", 1), "utf-16"), 1, PerFile(Options(**options)))
     assert analysis.document is not None
     spot = spots.at(analysis.document, offset)
     return None if spot is None else hover.text(analysis, spot)

@@ -264,6 +264,42 @@ def test_a_fault_of_another_file_is_named_with_that_file(editor: Start, tmp_path
     assert shown.message.startswith(f"{tmp_path / 'base.yaml'}:")
 
 
+def test_each_folder_has_its_settings(editor: Start, tmp_path: Path) -> None:
+    rule = "world-size-not-divisible"
+    text = "model: {tensor_model_parallel_size: 8, pipeline_model_parallel_size: 1, context_parallel_size: 1}\ntrain: {micro_batch_size: 1}\n"
+    for name, settings in (("one", "gpus = 12\n"), ("two", "gpus = 16\n"), ("three", 'gpus = 12\nexclude = ["run.yaml"]\n')):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "lclint.toml").write_text(settings, encoding="utf-8")
+    client = editor()
+    one, two, three = (client.open(text, (tmp_path / name / "run.yaml").as_uri()) for name in ("one", "two", "three"))
+    assert rule in codes(client.diagnostics(one))
+    assert rule not in codes(client.diagnostics(two))
+    # settings that change while the file is open count at once, and say where they are wrong
+    changed = types.DidChangeWatchedFilesParams([types.FileEvent((tmp_path / "two" / "lclint.toml").as_uri(), types.FileChangeType.Changed)])
+    for settings, expected in (("gpus = 12\n", rule), ("gpuss = 12\n", None)):
+        (tmp_path / "two" / "lclint.toml").write_text(settings, encoding="utf-8")
+        client.shown.clear()
+        client.client.workspace_did_change_watched_files(changed)
+        assert expected in codes(client.diagnostics(two))
+    (wrong,) = client.diagnostics(two)
+    assert wrong.message.startswith(f"{tmp_path / 'two' / 'lclint.toml'}:1: ")
+    assert three not in [uri for uri, _ in client.order]
+
+
+def test_what_a_baseline_knows_is_not_shown(editor: Start, tmp_path: Path) -> None:
+    file = tmp_path / "known.yaml"
+    file.write_text(WRONG, encoding="utf-8")
+    baseline = tmp_path / "lclint-baseline.json"
+    (tmp_path / "lclint.toml").write_text('baseline = "lclint-baseline.json"\n', encoding="utf-8")
+    baseline.write_text('{"version": 1, "files": {}}', encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "lclint", "check", "--write-baseline", str(file)], cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    client = editor()
+    uri = client.open(WRONG, file.as_uri())
+    assert client.diagnostics(uri) == []
+    client.retype(uri, WRONG.replace("size: 3", "size: 5"))
+    assert RULE in codes(client.diagnostics(uri))
+
+
 def test_a_saved_base_is_read_again(editor: Start, tmp_path: Path) -> None:
     base = tmp_path / "base.yaml"
     base.write_text("model: {num_attention_heads: 8, num_layers: 8}\n", encoding="utf-8")
