@@ -248,11 +248,13 @@ def _allowed(document: Document, new: Document) -> set[int]:
             lines.update(range(1, document.position(len(document.text))[0] + 1))
             continue
         lines.update(_lines(document, span))
+        nodes = [node]
         holder = document.node(path[:-1])
         for key, value in holder.pairs if holder is not None else ():
             if path and key.value == str(path[-1]):  # the other places of a key that is given twice
                 lines.update(_lines(document, (key.start, value.end)))
-        anchored = {id(below) for below in _below(node) if below.anchor}
+                nodes.append(value)
+        anchored = {id(below) for node in nodes for below in _below(node) if below.anchor}
         for other in _below(document.root):
             if other.target is not None and id(other.target) in anchored:
                 lines.update(_lines(document, (other.start, other.end)))
