@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lclint.config.run import Run
-from lclint.core.finding import FileReport, Finding, Suppressed
+from lclint.core.finding import IMPACTS, FileReport, Finding, Fix, Suppressed
 from lclint.engine.evaluate import Hit, as_undecided, describe, evaluate, settled
 from lclint.engine.rules import OFF, Case, Rule, RuleSet
 from lclint.facts.context import Facts
@@ -13,6 +13,11 @@ from lclint.facts.context import Facts
 if TYPE_CHECKING:
     from lclint.engine.baseline import Known
     from lclint.fixes.trial import Trial
+
+
+# Working out a fix takes time in proportion to the fields of the file. A saved config has some 1,300: sixty of its findings get fixes.
+MOST_FIELDS = 3_000
+MOST_WORK = 80_000
 
 
 class Checked:
@@ -106,7 +111,14 @@ class Checked:
 
         if self._trial is None:
             self._trial = Trial(self.run, self.facts, self.rules)
-        attach(self._trial, hits)
+        fields = len(self.run.written)
+        most = 0 if fields > MOST_FIELDS else MOST_WORK // (fields + 1)
+        if len(hits) > most:
+            hits = sorted(hits, key=lambda hit: IMPACTS.index(hit.case.impact))
+            for hit in hits[most:]:
+                if hit.finding is not None and hit.case.fixes:
+                    hit.finding.fixes = [_later(most)]
+        attach(self._trial, hits[:most])
 
 
 def check_run(run: Run, rules: RuleSet, needs: bool = True, known: Known | None = None) -> FileReport:
@@ -117,6 +129,12 @@ def check_run(run: Run, rules: RuleSet, needs: bool = True, known: Known | None 
     checked = Checked(run, rules, needs, known)
     checked.add_fixes(checked.hits)
     return checked.report
+
+
+def _later(most: int) -> Fix:
+    """What takes the place of a finding's fixes where a file has too many of them."""
+    title = f"Correct the first {most} findings and check again" if most else f"No fixes are worked out for a file of more than {MOST_FIELDS} fields"
+    return Fix(name="later", title=title, applicability="display-only", action=title[0].lower() + title[1:])
 
 
 def _touched(finding: Finding) -> bool:

@@ -42,6 +42,10 @@ def before(name: str, release: str) -> str | None:
     return None
 
 
+_field_names: dict[tuple[Section, str | None, bool], frozenset[str]] = {}
+_MOST_FIELD_NAMES = 1_000
+
+
 def with_field(section: str, key: str, target: Any, nested: bool) -> tuple[str, ...]:
     """Releases in which a class of that short name, or for no class any class of the section, has the field; oldest first."""
     short = target.rpartition(".")[2] if target.__class__ is str else None
@@ -49,12 +53,15 @@ def with_field(section: str, key: str, target: Any, nested: bool) -> tuple[str, 
 
 
 def _has(section: Section, key: str, short: str | None, nested: bool) -> bool:
-    named = [name for name in (*section.classes, *section.nested) if name.rpartition(".")[2] == short]
-    for name in named or (section.nested if nested else section.classes):
-        field = (section.fields(name) or {}).get(key)
-        if field is not None and field.init:
-            return True
-    return False
+    known = _field_names.get((section, short, nested))
+    if known is None:
+        named = [name for name in (*section.classes, *section.nested) if name.rpartition(".")[2] == short]
+        classes = named or (section.nested if nested else section.classes)
+        known = frozenset(field.name for name in classes for field in (section.fields(name) or {}).values() if field.init)
+        if len(_field_names) > _MOST_FIELD_NAMES:
+            _field_names.clear()
+        _field_names[section, short, nested] = known
+    return key in known
 
 
 def with_class(section: str, target: str) -> tuple[str, ...]:

@@ -230,8 +230,11 @@ class Gpu:
 
 def releases() -> tuple[str, ...]:
     """Releases that have a catalogue, oldest first."""
-    found = [n for n in os.listdir(_DATA) if "." in n and not n.endswith(".json")]
-    return tuple(sorted(found, key=lambda n: [int(p) for p in n.split(".")]))
+    found: tuple[str, ...] | None = _derived.get(("", "releases"))
+    if found is None:
+        names = [n for n in os.listdir(_DATA) if "." in n and not n.endswith(".json")]
+        found = _derived["", "releases"] = tuple(sorted(names, key=lambda n: [int(p) for p in n.split(".")]))
+    return found
 
 
 def folder(release: str, name: str) -> str:

@@ -16,6 +16,7 @@ from lclint.core.project import ISSUES
 from lclint.report.screen import printable
 
 FAILED = 2
+LONGEST = 1_600
 
 
 def guarded(call: Callable[[], int]) -> int:
@@ -72,6 +73,9 @@ def note(message: str) -> None:
 
 
 def _say(message: str) -> None:
+    if len(message) > LONGEST:
+        # a word of the command line stands in it
+        message = f"{message[: LONGEST // 2]} … {message[-LONGEST // 4 :]}"
     note(f"error: {message}")
 
 

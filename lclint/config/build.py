@@ -201,7 +201,7 @@ def _near(run: Run, key: str) -> str:
     from lclint.config.keys import nearest
 
     section, _, field = key.partition(".")
-    close = nearest(field, list(tables.section(run.release, section).fields() or {})) if field and section in tables.sections(run.release) else None
+    close = nearest(field, tables.section(run.release, section).fields() or {}) if field and section in tables.sections(run.release) else None
     return f"; did you mean {section}.{close}?" if close else ""
 
 

@@ -5,6 +5,7 @@ What is found are plain records for the rules of ``rules/keys``. A class that no
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from lclint.catalog import tables
@@ -68,6 +69,8 @@ SYNONYMS = {
     "load_dir": "load",
 }
 CLOSE = 0.8
+# of more unknown keys than this nobody reads: the rest is not looked at
+MANY = 1_000
 
 # kinds of values as messages name them
 KINDS = {
@@ -95,14 +98,16 @@ def check(run: Run) -> dict[str, list[Record]]:
     found: dict[str, list[Record]] = {kind: [] for kind in RECORDS}
     sections = tables.sections(run.release)
     written = run.written
-    by_user = {name for name, origin in run.origins.items() if origin in ("file", "set")}
+    by_user: Collection[str] = {name for name, origin in run.origins.items() if origin in ("file", "set")}
     for name in sorted({name.partition(".")[0] for name in by_user}):
         if name not in sections:
             _unknown_section(run, name, list(sections), found)
     places: dict[str, tuple[str, Section, dict[str, Field] | None, dict[str, Field] | None] | None] = {}
+    if len(by_user) > MANY:
+        by_user = sorted(by_user)
     for name in by_user:
         parent, _, key = name.rpartition(".")
-        if not parent:
+        if not parent or len(found["unknown"]) > MANY:
             continue
         if parent not in places:
             section_name = parent.partition(".")[0]
@@ -230,7 +235,7 @@ def _unknown_key(run: Run, section: str, name: str, key: str, fields: dict[str, 
     owner = target.rpartition(".")[2] if target.__class__ is str else None
     elsewhere = [other for other in tables.field_sections(run.release).get(key, ()) if other != section and "." not in other]
     synonym = SYNONYMS.get(key)
-    close = synonym if synonym in fields else closest(key, list(fields))
+    close = synonym if synonym in fields else _slip(key, fields)
     # what a base says is there to be overridden: only two spellings in what the user wrote are one too many
     taken = close is not None and run.origins.get(f"{parent}.{close}") in ("file", "set")
     if elsewhere and parent == section and synonym not in fields:
@@ -295,15 +300,76 @@ def _accepted(field: Field, value: Any) -> bool:
     return (value.__class__ is int and value in (0, 1) and "bool" in field.kinds) or value.__class__ is dict
 
 
-def nearest(word: str, words: list[str]) -> str | None:
+def nearest(word: str, words: list[str] | dict[str, Field]) -> str | None:
     """The name that is meant by ``word``: a known synonym, else the one it is most likely a slip of."""
     synonym = SYNONYMS.get(word)
-    return synonym if synonym in words else closest(word, words)
+    if synonym in words:
+        return synonym
+    return _slip(word, words) if isinstance(words, dict) else closest(word, words)
+
+
+_slips: dict[tuple[str, int], tuple[dict[str, Field], str | None]] = {}
+
+
+def _slip(key: str, fields: dict[str, Field]) -> str | None:
+    """``closest``, remembered: the trials of fixes ask for the same keys again and again."""
+    known = _slips.get((key, id(fields)))
+    if known is None:
+        if len(_slips) > _MOST_WORDS:
+            _slips.clear()
+        # with the fields, so that no others get their id
+        groups = _by_length.get(id(fields))
+        if groups is None:
+            groups = _by_length[id(fields)] = (fields, _grouped(fields))
+        known = _slips[key, id(fields)] = (fields, _closest(key, groups[1]))
+    return known[1]
+
+
+_by_length: dict[int, tuple[dict[str, Field], dict[int, list[str]]]] = {}
+
+
+def _grouped(words: Iterable[str]) -> dict[int, list[str]]:
+    groups: dict[int, list[str]] = {}
+    for word in words:
+        groups.setdefault(len(word), []).append(word)
+    return groups
+
+
+_letters: dict[str, int] = {}
+_MOST_WORDS = 20_000
 
 
 def closest(word: str, words: list[str]) -> str | None:
     """The one word that ``word`` is most likely a slip of, None when none is near."""
+    return _closest(word, _grouped(words))
+
+
+def _closest(word: str, groups: dict[int, list[str]]) -> str | None:
+    """``closest`` of words by their length."""
     import difflib
 
-    matches = difflib.get_close_matches(word, words, 2, CLOSE)
+    # difflib's own bounds, without its work: twice the letters in common over all letters
+    size = len(word)
+    lengths = [length for length in groups if 2.0 * min(size, length) / (size + length or 1) >= CLOSE]
+    if not lengths:
+        return None
+    mine = _as_bits(word)
+    near = [other for length in lengths for other in groups[length] if 2.0 * (mine & _as_bits(other)).bit_count() / (size + length) >= CLOSE]
+    matches = difflib.get_close_matches(word, near, 2, CLOSE) if near else None
     return matches[0] if matches else None
+
+
+def _as_bits(word: str) -> int:
+    """The letters of a word, each as often as it is there, as a number: letters in common are the bits in common."""
+    bits = _letters.get(word)
+    if bits is None:
+        if len(_letters) > _MOST_WORDS:
+            _letters.clear()
+        bits = 0
+        for letter in word:
+            bit = 1 << (ord(letter) % 64)
+            while bits & bit:
+                bit <<= 64
+            bits |= bit
+        _letters[word] = bits
+    return bits

@@ -56,6 +56,8 @@ def _unrolled(text: str) -> str:
     import re
 
     text = text.replace(",", "")
+    if len(text) > MOST_LAYERS:
+        raise BadLayout("too-long", text[:40])
     for pattern in (r"\(([^)]+)\)\*(\d+)", r"(.)\*(\d+)"):
         size = len(text)
         for match in re.finditer(pattern, text):

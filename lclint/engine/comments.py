@@ -136,8 +136,9 @@ def _unused(suppressor: Suppressor, facts: Facts, rules: RuleSet, decided: set[s
             continue
         stale.append((entry, _sure(about, facts)))
     whole = {id(entry.directive) for entry, _ in stale}
+    stale_ones = {id(entry) for entry, _ in stale}
     for entry in suppressor.entries:
-        if not any(entry is other for other, _ in stale):
+        if id(entry) not in stale_ones:
             whole.discard(id(entry.directive))
     listed: dict[Any, Remark] = {}
     for entry, sure in stale:

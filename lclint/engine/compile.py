@@ -183,7 +183,7 @@ class Compiler:
                 return f"({self._compiled(file, value[2:-1], where, names, each, 'value')},)"
             template = self._template(file, value, where, names, each)
             return template if template.startswith(("'", '"')) else f"({template},)"
-        if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
+        if value is None or (isinstance(value, int) and abs(value) < expression.LARGEST) or (isinstance(value, float) and math.isfinite(value)):
             return repr(value)
         if isinstance(value, list):
             return "[" + ", ".join(self._literal(file, item, where, names, each) for item in value) + "]"

@@ -9,7 +9,7 @@ from lclint.config.release import NEWEST
 from lclint.core.finding import Finding, Undecided
 from lclint.core.project import rule_page
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
-from lclint.engine.operations import both
+from lclint.engine.operations import TooManySteps, both, start_steps, take_steps
 from lclint.engine.rules import Case, Rule, RuleSet
 from lclint.facts.context import Facts
 
@@ -17,10 +17,18 @@ from lclint.facts.context import Facts
 _PLACE_ORDER = {"set": 0, "file": 1, "log": 1, "env": 2, "base": 3, "recipe": 3, "default": 4}
 
 
-class Hit:
-    """A case that holds, with the element of ``each`` for which it does (``index`` None without ``each``)."""
+MOST_HITS = 1_000
+_STEPS_OF_A_CASE = 20
+LONGEST_MESSAGE = 2_000
 
-    __slots__ = ("rule", "case", "item", "index", "finding")
+
+class Hit:
+    """A case that holds, with the element of ``each`` for which it does (``index`` None without ``each``).
+
+    ``more`` elements follow that were not looked at: a rule finds ``MOST_HITS`` in one file, and no config has so many.
+    """
+
+    __slots__ = ("rule", "case", "item", "index", "finding", "more")
 
     def __init__(self, rule: Rule, case: Case, item: Any, index: int | None) -> None:
         self.rule = rule
@@ -28,6 +36,7 @@ class Hit:
         self.item = item
         self.index = index
         self.finding: Finding | None = None
+        self.more = False
 
     def key(self, facts: Facts) -> tuple[Any, ...]:
         """What identifies the same complaint before and after a fix; complaints about elements of one list have the same key.
@@ -90,13 +99,15 @@ def evaluate(
     undecided: list[tuple[Rule, Case]] | None = None,
     hidden: bool = False,
     unasked: set[str] | None = None,
+    only: frozenset[str] | None = None,
 ) -> list[Hit]:
     """The cases that hold, in the order of the rules.
 
     ``impacts`` limits the cases to those impacts. Cases that cannot be decided are added to ``undecided`` when it is given, and to
     ``unasked`` the names of rules that were passed over because none of their fields is known. With ``hidden`` also the cases that the
-    first true one of their rule hides.
+    first true one of their rule hides. Raises TooManySteps for a rule that takes more steps than a check may have.
     """
+    start_steps()
     hits: list[Hit] = []
     # resolved and not written: a preset (mixed_precision: bf16_mixed) gives fields that nobody wrote
     # and a diagnosis asks about its log first of all
@@ -108,37 +119,20 @@ def evaluate(
         if unasked is not None:
             unasked |= passed_over
     for rule in asked:
+        if only is not None and rule.name not in only:
+            continue
         if rule.releases is not True and not (newest if rule.releases is None else holds_there(rule, facts)):
             continue
-        where = True if rule.where is None else rule.where(facts)
-        if where is False or where is NOT_APPLICABLE:
-            continue
-        if rule.each is None:
-            # what _cases does, for nearly all rules: a call less for each
-            for case in rule.cases:
-                if impacts and case.impact not in impacts:
-                    continue
-                value = True if case.when is None else case.when(facts)
-                if where is not True:
-                    value = both(where, value)
-                if value is True:
-                    hits.append(Hit(rule, case, None, None))
-                    if not rule.report_all and not hidden:
-                        break
-                elif value is UNKNOWN and undecided is not None:
-                    undecided.append((rule, case))
-            continue
-        items = rule.each(facts)
-        if items is UNKNOWN and undecided is not None:
-            undecided += [(rule, case) for case in rule.cases if not impacts or case.impact in impacts]
-        if items.__class__ not in (list, tuple):
-            continue
-        for index, item in enumerate(items):
-            bind(facts, item, index)
-            try:
-                _cases(rule, facts, where, item, index, impacts, hits, undecided, hidden)
-            finally:
-                unbind(facts, item)
+        try:
+            where = True if rule.where is None else rule.where(facts)
+            if where is False or where is NOT_APPLICABLE:
+                continue
+            if rule.each is None:
+                _cases(rule, facts, where, None, None, impacts, hits, undecided, hidden)
+            else:
+                _elements(rule, facts, where, impacts, hits, undecided, hidden, unasked)
+        except TooManySteps:
+            raise TooManySteps(f"the rule {rule.name}", facts.run.path) from None
     return hits
 
 
@@ -157,6 +151,38 @@ def settled(rules: RuleSet, facts: Facts, undecided: list[tuple[Rule, Case]], un
         and holds_there(rule, facts)
         and (facts.run.crash is not None or not any(field.startswith("crash.") for field in rule.fields))
     }
+
+
+def _elements(
+    rule: Rule,
+    facts: Facts,
+    where: Any,
+    impacts: tuple[str, ...],
+    hits: list[Hit],
+    undecided: list[tuple[Rule, Case]] | None,
+    hidden: bool,
+    unasked: set[str] | None,
+) -> None:
+    """Ask the cases of a rule for every element of its list."""
+    assert rule.each is not None
+    items = rule.each(facts)
+    if items is UNKNOWN and undecided is not None:
+        undecided += [(rule, case) for case in rule.cases if not impacts or case.impact in impacts]
+    if items.__class__ not in (list, tuple):
+        return
+    first = len(hits)
+    for index, item in enumerate(items):
+        if len(hits) - first >= MOST_HITS:
+            hits[-1].more = True
+            if unasked is not None:
+                unasked.add(rule.name)
+            break
+        take_steps(_STEPS_OF_A_CASE * len(rule.cases))
+        bind(facts, item, index)
+        try:
+            _cases(rule, facts, where, item, index, impacts, hits, undecided, hidden)
+        finally:
+            unbind(facts, item)
 
 
 def holds_there(rule: Rule, facts: Facts) -> bool:
@@ -211,6 +237,11 @@ def describe(hit: Hit, facts: Facts) -> Finding:
     with element(facts, hit):
         places = [facts.run.place(fill(at, facts)) for at in hit.case.at]
         message = fill(hit.case.message, facts)
+    if len(message) > LONGEST_MESSAGE:
+        # a value of the file stands in it
+        message = f"{message[:LONGEST_MESSAGE]} …"
+    if hit.more:
+        message += f" (the last of {MOST_HITS} that are listed; there are more)"
     carrier = min(places, key=lambda place: _PLACE_ORDER[place.origin])
     finding = Finding(
         rule=hit.rule.name,

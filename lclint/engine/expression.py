@@ -13,6 +13,7 @@ from collections.abc import Callable
 LONGEST_TEXT = 2_000
 MOST_NODES = 400
 DEEPEST = 40
+LARGEST = 1 << 64
 
 COMPARISONS = {
     ast.Eq: "equal",
@@ -187,7 +188,7 @@ class Translator:
         if isinstance(node, ast.Constant):
             if node.value is None or isinstance(node.value, (bool, str)) or (isinstance(node.value, float) and math.isfinite(node.value)):
                 return repr(node.value)
-            if isinstance(node.value, int) and abs(node.value) < 1 << 64:
+            if isinstance(node.value, int) and abs(node.value) < LARGEST:
                 return repr(node.value)
             raise self._refuse(node, "only strings, numbers, true, false and null can be written")
         if isinstance(node, (ast.Name, ast.Attribute)):

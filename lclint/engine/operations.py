@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from lclint.core.errors import RuleError
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN, State
 
 # Numbers beyond this are no field of a training config; the bound keeps a hostile rule file from eating memory.
@@ -19,6 +20,30 @@ LARGEST = 1 << 80
 LONGEST = 100_000
 # where every element is held against every other
 LONGEST_COMPARED = 2_000
+
+
+# Elements of lists that the rules may look at in one check: some tenths of a second, and far from what any shipped rule takes.
+MOST_STEPS = 5_000_000
+_left = [MOST_STEPS]
+
+
+class TooManySteps(RuleError):
+    """A rule works on lists for longer than a check may take."""
+
+    def __init__(self, rule: str = "a rule", path: str = "a file") -> None:
+        super().__init__(f"{rule} takes more than {MOST_STEPS:,} steps on {path}", hint="let it look at less of a list")
+
+
+def start_steps() -> None:
+    """Begin to count the steps of a check."""
+    _left[0] = MOST_STEPS
+
+
+def take_steps(number: int) -> None:
+    """Count steps. Raises TooManySteps when there are none left."""
+    _left[0] -= number
+    if _left[0] < 0:
+        raise TooManySteps
 
 
 def truth(value: Any) -> Any:
@@ -78,6 +103,7 @@ def _same(left: Any, right: Any) -> Any:
         return bool(left == right)
     if len(left) != len(right):
         return False
+    take_steps(len(left))
     result: Any = True
     for one, other in zip(left, right, strict=True):
         same = UNKNOWN if one is UNKNOWN or other is UNKNOWN else _same(one, other)
@@ -148,6 +174,7 @@ def contains(item: Any, items: Any) -> Any:
         return _state(item, items)
     if items.__class__ not in (list, tuple):
         return NOT_APPLICABLE
+    take_steps(len(items))
     unknown = False
     for element in items:
         same = UNKNOWN if element is UNKNOWN else _same(item, element)
@@ -189,8 +216,10 @@ def _function(check: Callable[..., bool], compute: Callable[..., Any]) -> Callab
         if state is not None:
             return state
         for argument in arguments:
-            if argument.__class__ in (list, tuple) and UNKNOWN in argument:
-                return UNKNOWN
+            if argument.__class__ in (list, tuple):
+                take_steps(len(argument))
+                if UNKNOWN in argument:
+                    return UNKNOWN
         if not check(*arguments):
             return NOT_APPLICABLE
         try:
@@ -211,7 +240,10 @@ def _lists(*values: Any) -> bool:
 
 
 def _short_lists(*values: Any) -> bool:
-    return all(_is_list(value) and len(value) <= LONGEST_COMPARED for value in values)
+    short = all(_is_list(value) and len(value) <= LONGEST_COMPARED for value in values)
+    if short:
+        take_steps(len(values[0]) * len(values[-1]))
+    return short
 
 
 def _numbers(*values: Any) -> bool:

@@ -79,6 +79,7 @@ def _read(path: str, kind: str) -> RuleFile:
     for problem in source.problems:
         raise RuleError(problem.message, path, source.position(problem.start)[0])
     _refuse_repeated_keys(source)
+    _refuse_huge_numbers(result)
     # a hostile file can have a hundred thousand faults: the deepest of the first ones says enough
     faults = itertools.islice(_validator(kind).iter_errors(source.data), 50)
     fault = next(iter(sorted(faults, key=lambda e: (-len(e.absolute_path), str(e.absolute_path)))), None)
@@ -124,6 +125,17 @@ def _refuse_repeated_keys(source: document.Document) -> None:
         todo += node.items
 
 
+def _refuse_huge_numbers(file: RuleFile) -> None:
+    """No rule needs more than 64 bits, and Python does not print integers of thousands of digits."""
+    todo: list[tuple[Any, tuple[str | int, ...]]] = [(file.data, ())]
+    while todo:
+        value, where = todo.pop()
+        if isinstance(value, int) and value.bit_length() > 64:
+            raise file.error("a number of more than 64 bits", *where)
+        if isinstance(value, (dict, list)):
+            todo += [(item, (*where, key)) for key, item in (value.items() if isinstance(value, dict) else enumerate(value))]
+
+
 def _short(message: str) -> str:
     return message if len(message) <= 200 else message[:120] + " ... " + message[-70:]
 
@@ -153,7 +165,7 @@ def find(folder: str) -> tuple[list[str], list[str]]:
     Raises RuleError when the folder does not exist or holds no rule.
     """
     if not os.path.isdir(folder):
-        raise RuleError("no such folder of rules", folder)
+        raise RuleError("no such folder of rules", folder, hint="check the path")
     rules: list[str] = []
     bundles: list[str] = []
     for here, folders, names in os.walk(folder):
@@ -161,5 +173,5 @@ def find(folder: str) -> tuple[list[str], list[str]]:
         wanted = bundles if os.path.basename(here) == "bundles" else rules
         wanted += [os.path.join(here, name) for name in sorted(names) if name.endswith((".yaml", ".yml"))]
     if not rules and not bundles:
-        raise RuleError("this folder holds no rule file (*.yaml)", folder)
+        raise RuleError("this folder holds no rule file (*.yaml)", folder, hint="name the folder with your rules")
     return rules, bundles

@@ -94,7 +94,7 @@ class RuleSet:
     ``at_fields`` are severities for some fields only: pairs of a pattern of field paths and the new severities, by rule and case.
     """
 
-    __slots__ = ("rules", "bundles", "every", "about_base", "at_fields", "_index", "_always", "_asked")
+    __slots__ = ("rules", "bundles", "every", "about_base", "at_fields", "readers", "chosen", "_index", "_always", "_asked")
 
     def __init__(self, rules: Iterable[Rule], bundles: dict[str, tuple[Any, ...]], every: RuleSet | None = None) -> None:
         self.rules = list(rules)
@@ -102,6 +102,9 @@ class RuleSet:
         self.every: RuleSet = every or self
         self.about_base = False
         self.at_fields: tuple[tuple[str, dict[str, dict[str, str]]], ...] = ()
+        # what ``lclint.fixes.delta`` makes of the rules, once
+        self.readers: tuple[int, dict[str, int], dict[str, int]] | None = None
+        self.chosen: dict[int, frozenset[str]] = {}
         # sets of rules are the bits of a number: the rules by field, those that are always asked, and what ``reading`` made of a set
         self._index: dict[str, int] | None = None
         self._always = 0

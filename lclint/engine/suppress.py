@@ -18,16 +18,12 @@ class Entry:
 
     __slots__ = ("directive", "index", "cases", "error", "used")
 
-    def __init__(self, directive: Directive, index: int | None, rules: RuleSet) -> None:
+    def __init__(self, directive: Directive, index: int | None, meaning: Cases | UsageError) -> None:
         self.directive = directive
         self.index = index
-        self.error: UsageError | None = None
+        self.error = meaning if isinstance(meaning, UsageError) else None
         self.used = False
-        self.cases: Cases = {}
-        try:
-            self.cases = matching("ALL" if index is None else directive.rules[index], rules)[1]
-        except UsageError as error:
-            self.error = error
+        self.cases: Cases = {} if isinstance(meaning, UsageError) else meaning
 
 
 class Suppressor:
@@ -36,16 +32,33 @@ class Suppressor:
     def __init__(self, document: Document, rules: RuleSet) -> None:
         self.document = document
         self.entries: list[Entry] = []
+        self._meanings: dict[str, Cases | UsageError] = {}
         for directive in document.directives():
             if directive.kind in IGNORES:
                 indices: list[Any] = list(range(len(directive.rules))) or [None]
-                self.entries += [Entry(directive, index, rules) for index in indices]
+                self.entries += [Entry(directive, index, self._meaning("ALL" if index is None else directive.rules[index], rules)) for index in indices]
         self._lines: dict[str, frozenset[int]] = {}
+        # by the line that they speak of the numbers of entries, those of the whole file at 0
+        self._numbers: dict[int, list[int]] = {}
+        for number, entry in enumerate(self.entries):
+            line = 0 if entry.directive.kind == "ignore-file" else entry.directive.target
+            self._numbers.setdefault(line, []).append(number)
+
+    def _meaning(self, name: str, rules: RuleSet) -> Cases | UsageError:
+        """The cases that a name in a comment stands for, or what is wrong with it."""
+        if name not in self._meanings:
+            try:
+                self._meanings[name] = matching(name, rules)[1]
+            except UsageError as error:
+                self._meanings[name] = error
+        return self._meanings[name]
 
     def silence(self, finding: Finding, by_name: bool = False) -> Suppressed | None:
         """Why a comment silences the finding, None when none does; ``by_name`` leaves out comments that name no rule."""
         found = None
-        for entry in self.entries:
+        lines = {0}.union(*(self._lines_of(place) for place in [finding.place, *finding.related] if place.origin == "file" and place.line is not None))
+        for number in sorted(number for line in lines for number in self._numbers.get(line, ())):
+            entry = self.entries[number]
             if finding.case not in entry.cases.get(finding.rule, ()) or (by_name and entry.index is None):
                 continue
             if self._speaks_of(entry, finding):

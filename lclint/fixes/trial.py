@@ -10,6 +10,7 @@ from lclint.core.finding import Fix
 from lclint.engine.evaluate import Hit, evaluate
 from lclint.engine.rules import RuleSet
 from lclint.facts.context import Facts
+from lclint.fixes.delta import affected_rules
 from lclint.layouts.neighbours import candidates
 
 GRAVE = ("crash", "oom")
@@ -25,7 +26,7 @@ class Trial:
         # the user's choice of rules is about what is reported; what a fix may break is the same for all
         self.rules = rules.every
         # a case that the first one of its rule hides is there already: showing itself is not being new
-        self.present = self._count(evaluate(rules, facts, GRAVE, hidden=True), facts)
+        self.present = self._count(evaluate(self.rules, facts, GRAVE, hidden=True), facts)
         self.shown: dict[tuple[str, ...], Complaints] = {}
 
     def after(self, fix: Fix) -> Run:
@@ -33,12 +34,19 @@ class Trial:
         return changed(self.run, fix.set, fix.remove, fix.rename, fix.lists, fix.env)
 
     def solves(self, hit: Hit, fix: Fix) -> bool:
-        """Whether the fix makes the hit's case go away and no crash or oom finding appear."""
-        facts = Facts(self.after(fix))
+        """Whether the fix makes the hit's case go away and no crash or oom finding appear.
+
+        Only the rules that read something that the fix changes are asked: what the others find stays.
+        """
+        after = self.after(fix)
+        affected = affected_rules(self.rules, self.run, after)
+        if hit.rule.name not in affected:
+            return False
+        facts = Facts(after)
         impacts = GRAVE if hit.case.impact in GRAVE else (*GRAVE, hit.case.impact)
         if impacts not in self.shown:
             self.shown[impacts] = self._count(evaluate(self.rules, self.facts, impacts), self.facts)
-        hits = evaluate(self.rules, facts, impacts)
+        hits = evaluate(self.rules, facts, impacts, only=affected)
         left = self._count(hits, facts)
         complaint = hit.key(self.facts)
         if left.get(complaint, 0) >= self.shown[impacts].get(complaint, 1):

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lclint.sources.document import Document
 
+LINE_BREAK = re.compile(r"\r\n|\r|\n")
+MOST_NAMES = 100
 IGNORES = ("ignore", "ignore-file")
 
 _COMMENT = re.compile(r"#[^\r\n]*")
+_HEADER = re.compile(r"(?:[&!][^\s]*[ \t]+)*(?:[|>][-+0-9]*[ \t]+)?")
 _DIRECTIVE = re.compile(r"#[ \t]*lclint:[ \t]*([^#\r\n]*(?:#(?![ \t]*lclint:)[^#\r\n]*)*)")
 _IGNORE = re.compile(r"(ignore(?:-file)?)(?:[ \t]*\[([^\]]*)\])?(?=[ \t:]|$)[ \t]*(.*)")
 _ENTRY = re.compile(r"[\w.*?-]+(?:/[\w.*?-]+)?")
@@ -57,12 +60,14 @@ class Directive:
 def scan(document: Document) -> list[Directive]:
     """The directives of a document, in the order of its text."""
     found: list[Directive] = []
+    lines = (line.strip() for line in LINE_BREAK.split(document.text))
+    filled = [number for number, line in enumerate(lines, 1) if line and not line.startswith("#")]
     for start, end in comments(document):
         for match in _DIRECTIVE.finditer(document.text, start, end):
-            found.append(_read(document, match, start))
+            found.append(_read(document, match, start, filled))
         without = _NO_COLON.match(document.text, start, end)
         if without is not None:
-            found.append(_without_colon(document, without))
+            found.append(_without_colon(document, without, filled))
     return found
 
 
@@ -85,7 +90,7 @@ def removal(text: str, directive: Directive, entry: int | None = None) -> tuple[
         return directive.span[0], end
     if start and text[start - 1] not in "\r\n":
         return start, end
-    line_break = re.compile(r"\r\n|\r|\n").match(text, end)
+    line_break = LINE_BREAK.match(text, end)
     return start, line_break.end() if line_break else end
 
 
@@ -112,25 +117,18 @@ def comments(document: Document) -> list[tuple[int, int]]:
             return spans
         index = bisect_right(starts, match.start()) - 1
         if index >= 0 and match.start() < leaves[index][1]:
-            header = _header_comment(text, *leaves[index], match.start())
-            if header:
-                spans.append(match.span())
-                position = match.end()
-            else:
-                position = match.start() + 1
-            continue
+            # of a scalar only its first line can hold a comment: behind a block's | or >, or between a tag or anchor and the value
+            header = _HEADER.match(text, leaves[index][0])
+            match = _COMMENT.match(text, header.end()) if header is not None else None
+            if match is None or match.start() < position or match.start() >= leaves[index][1]:
+                position = leaves[index][1]
+                continue
         spans.append(match.span())
         position = match.end()
 
 
-def _header_comment(text: str, start: int, end: int, hash_at: int) -> bool:
-    """Whether the ``#`` stands behind a block scalar's ``|`` or ``>``, or between a tag or anchor and the value."""
-    line_start = max(text.rfind("\n", start, hash_at), text.rfind("\r", start, hash_at)) + 1 or start
-    return re.fullmatch(r"(?:[&!][^\s]*[ \t]+)*(?:[|>][-+0-9]*[ \t]+)?", text[line_start:hash_at]) is not None and line_start == start
-
-
-def _read(document: Document, match: re.Match[str], comment_start: int) -> Directive:
-    line, target, own_line = _lines(document, match.start(), comment_start)
+def _read(document: Document, match: re.Match[str], comment_start: int, filled: list[int]) -> Directive:
+    line, target, own_line = _lines(document, match.start(), comment_start, filled)
     leading = document.root is None or match.start() < document.root.start
     span = (match.start(), match.start() + len(match.group().rstrip()))
     directive = Directive("invalid", line, target, span, "own-line" if own_line else "trailing", leading)
@@ -162,8 +160,8 @@ def _read(document: Document, match: re.Match[str], comment_start: int) -> Direc
     return directive
 
 
-def _without_colon(document: Document, match: re.Match[str]) -> Directive:
-    line, target, own_line = _lines(document, match.start(), match.start())
+def _without_colon(document: Document, match: re.Match[str], filled: list[int]) -> Directive:
+    line, target, own_line = _lines(document, match.start(), match.start(), filled)
     span = (match.start(), match.start() + len(match.group().rstrip()))
     directive = Directive("invalid", line, target, span, "own-line" if own_line else "trailing", False)
     directive.reason = "the colon is missing: write # lclint: ignore[rule-name] reason"
@@ -172,31 +170,30 @@ def _without_colon(document: Document, match: re.Match[str]) -> Directive:
     return directive
 
 
-def _lines(document: Document, start: int, comment_start: int) -> tuple[int, int, bool]:
-    """The line of a directive, the line that it speaks of, and whether its comment has a line to itself."""
+def _lines(document: Document, start: int, comment_start: int, filled: list[int]) -> tuple[int, int, bool]:
+    """The line of a directive, the line that it speaks of, and whether its comment has a line to itself.
+
+    ``filled`` are the lines that are neither blank nor comments.
+    """
     line = document.position(start)[0]
     own_line = not document.line_text(line)[: document.position(comment_start)[1] - 1].strip()
-    target = line
-    if own_line:
-        last = document.position(len(document.text))[0]
-        while True:
-            target += 1
-            text = document.line_text(target)
-            content = text.strip()
-            if content and not content.startswith("#"):
-                if document.position(comment_start)[1] - 1 > len(text) - len(text.lstrip()):
-                    # it stands at the end of the block above, and there is no next key in it
-                    return line, line, own_line
-                break
-            if not content and last <= target:
-                return line, line, own_line
-    return line, target, own_line
+    following = bisect_right(filled, line)
+    if not own_line or following == len(filled):
+        return line, line, own_line
+    text = document.line_text(filled[following])
+    if document.position(comment_start)[1] - 1 > len(text) - len(text.lstrip()):
+        # it stands at the end of the block above, and there is no next key in it
+        return line, line, own_line
+    return line, filled[following], own_line
 
 
 def _read_ignore(directive: Directive, ignore: re.Match[str], offset: int) -> None:
     """An ignore's rules and reason; ``offset`` is where the match starts in the text."""
     listed = ignore.group(2)
     if listed is not None:
+        if listed.count(",") >= MOST_NAMES:
+            directive.reason = f"the brackets hold more than {MOST_NAMES} names: without brackets every rule is meant"
+            return
         rules: list[str] = []
         spans: list[tuple[int, int]] = []
         position = offset + ignore.start(2)

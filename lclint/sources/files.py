@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 
 from lclint.core.errors import InputError
 
-CONFIG_LIMIT = 32 * 1024 * 1024
+# a saved config has some 1,300 lines and 50 KB; a blend of ten thousand data files is a megabyte
+CONFIG_LIMIT = 4 * 1024 * 1024
 _SUFFIXES = (".yaml", ".yml")
 _SKIPPED = frozenset(("node_modules", "__pycache__", "venv", "site-packages"))
 _MAX_FILES = 100_000
+_MAX_FOLDERS = 10_000
 
 
 def read(path: str, limit: int = CONFIG_LIMIT) -> bytes:
@@ -64,8 +67,10 @@ def find(paths: list[str]) -> list[str]:
         if len(found) > _MAX_FILES:
             raise InputError(f"holds more than {_MAX_FILES} YAML files", path, hint="name a smaller directory")
     for name in found.values():
-        if not os.path.lexists(name):
-            raise InputError("does not exist", name, hint="check the path")
+        try:
+            os.lstat(name)
+        except (OSError, ValueError) as error:
+            raise _unreadable(error, name) from None
     return list(found.values())
 
 
@@ -99,20 +104,50 @@ def _searched(directory: str, name: str) -> bool:
 
 
 def _glob(pattern: str) -> list[str]:
-    import glob
-
-    head, mark, _ = pattern.partition("**")
-    if not mark:
-        return [name for name in sorted(glob.glob(pattern)) if os.path.isfile(name)]
-    # Own search: glob's ** follows links to directories, and so goes round in circles.
+    """The files that a pattern matches, sorted; ``**`` stands for any number of directories and follows no links to them."""
     parts = pattern.split("/")
-    head = head.rpartition("/")[0]
+    if "**" not in parts:
+        return [name for name in sorted(_expand(parts, pattern)) if os.path.isfile(name)]
+    head = parts.index("**")
+    rest = [part for part in parts[head:] if part]
     found: list[str] = []
-    for top in sorted(glob.glob(head)) if head else ["/" if pattern.startswith("/") else "."]:
-        for name in _walk(top):
-            name = name.removeprefix("./")
-            if matches(name.split("/"), parts):
-                found.append(name)
+    for top in sorted(_expand(parts[:head], pattern)) if head else ["."]:
+        if os.path.isdir(top):
+            names = _walk(top)
+            below = len(top.rstrip("/")) + 1
+            found.extend(name.removeprefix("./") if not head else name for name in names if matches(name[below:].split("/"), rest))
+    return found
+
+
+def _expand(parts: list[str], pattern: str) -> list[str]:
+    """What a pattern without ``**`` matches. Of a folder that several links lead to one is kept. Raises InputError where it looks into too many."""
+    import fnmatch
+
+    found = ["/" if parts[0] == "" else ""]
+    looked_into = 0
+    parts = [part for part in parts if part]
+    for number, part in enumerate(parts):
+        if not any(character in part for character in "*?["):
+            found = [name for folder in found if os.path.lexists(name := os.path.join(folder, part))]
+            continue
+        match = re.compile(fnmatch.translate(part)).match
+        names: dict[str, str] = {}
+        for folder in found:
+            looked_into += 1
+            if looked_into > _MAX_FOLDERS:
+                raise InputError(f"looks into more than {_MAX_FOLDERS} folders", pattern, hint="name a folder instead")
+            try:
+                listed = sorted(os.listdir(folder or "."))
+            except OSError:
+                continue
+            for entry in listed:
+                if match(entry) and (part.startswith(".") or not entry.startswith(".")):
+                    name = os.path.join(folder, entry)
+                    if number + 1 == len(parts):
+                        names[name] = name
+                    elif os.path.isdir(name):
+                        names.setdefault(os.path.realpath(name), name)
+        found = list(names.values())
     return found
 
 
@@ -120,13 +155,24 @@ def matches(parts: list[str], pattern: list[str]) -> bool:
     """Whether a path matches a glob, both in parts; ``**`` stands for any number of directories."""
     import fnmatch
 
-    if not pattern:
-        return not parts
-    if pattern[0] == "**":
-        if pattern[1:2] == ["**"]:
-            return matches(parts, pattern[1:])
-        return any(matches(parts[index:], pattern[1:]) for index in range(len(parts) + 1))
-    return bool(parts) and fnmatch.fnmatchcase(parts[0], pattern[0]) and matches(parts[1:], pattern[1:])
+    def open_up(states: set[int]) -> set[int]:
+        for state in range(len(pattern)):
+            if state in states and pattern[state] == "**":
+                states.add(state + 1)
+        return states
+
+    # where in the pattern one can stand after each part: with every way at once the work does not multiply
+    states = open_up({0})
+    for part in parts:
+        after = set()
+        for state in states:
+            if state < len(pattern):
+                if pattern[state] == "**":
+                    after.add(state)
+                elif fnmatch.fnmatchcase(part, pattern[state]):
+                    after.add(state + 1)
+        states = open_up(after)
+    return len(pattern) in states
 
 
 def _too_large(path: str, limit: int) -> InputError:

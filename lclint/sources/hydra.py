@@ -109,9 +109,12 @@ def parse_override(text: str) -> Override:
 
 def _tokens(text: str, position: int) -> list[tuple[str, str, int]]:
     tokens: list[tuple[str, str, int]] = []
+    closed = text.rfind("}")
     while position < len(text):
         best_kind, best = "", ""
         for kind, pattern in _TOKENS:
+            if kind == _INTERPOLATION and position > closed:
+                continue
             match = pattern.match(text, position)
             if match is not None and len(match.group()) > len(best):
                 best_kind, best = kind, match.group()

@@ -14,8 +14,10 @@ from lclint.sources.document import Unresolved
 
 Path = tuple[Any, ...]
 
-# OmegaConf follows longer chains; this bounds the work and the stack.
+# bounds the stack: what is deeper is looked at first, by itself
 _MAX_CHAIN = 50
+_MAX_NESTED = 100
+_MAX_HEIGHT = 50
 _MAX_TEXT = 100_000
 _MAX_VALUES = 100_000
 
@@ -30,6 +32,14 @@ class BadInterpolation(ValueError):
 
 class _Missing(Exception):
     """The value depends on something that is not here; ``args`` say what."""
+
+
+class _First(Exception):
+    """The chain of references is too long for the stack: the value at ``path`` is wanted first."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
 
 
 def collect(data: Any) -> dict[Path, str]:
@@ -57,7 +67,7 @@ def resolve(data: Any, pending: dict[Path, str]) -> list[tuple[Path, str]]:
     problems: list[tuple[Path, str]] = []
     for path in pending:
         try:
-            value = resolver.value_at(path)
+            value = resolver.resolved(path)
         except BadInterpolation as error:
             problems.append((path, str(error)))
             value = Unresolved(pending[path])
@@ -115,7 +125,7 @@ def _bound(data: Any, pending: dict[Path, str]) -> list[tuple[Path, str]]:
             for key, child in _children(holder):
                 below, deep = (measures.get(id(child)) or (1, 1)) if isinstance(child, (dict, list)) else (1, 0)
                 place = places.get((id(holder), key))
-                if place is not None and (size + below > _MAX_VALUES or deep > _MAX_CHAIN):
+                if place is not None and (size + below > _MAX_VALUES or deep > _MAX_HEIGHT):
                     problems.append((place, "expands to more values than lclint follows"))
                     holder[key] = Unresolved(pending[place])
                     continue
@@ -144,18 +154,40 @@ class _Resolver:
         self.pending = pending
         self.place: Path = ()  # of the value that the last reference gave
         self.done: dict[Path, Any] = {}
+        self.failed: dict[Path, str] = {}
         self.active: list[Path] = []
         self.places: dict[Path, Path] = {}  # of a reference to a container: where that container really stands
 
+    def resolved(self, path: Path) -> Any:
+        """The value of the interpolation at ``path``, however long the chain of references behind it is. Raises BadInterpolation."""
+        waiting = [path]
+        wanted = {path}
+        while waiting:
+            try:
+                self.value_at(waiting[-1])
+            except _First as first:
+                if first.path in wanted:
+                    self.failed[first.path] = "refers to itself"
+                else:
+                    waiting.append(first.path)
+                    wanted.add(first.path)
+                continue
+            except BadInterpolation as error:
+                self.failed[waiting[-1]] = str(error)
+            wanted.discard(waiting.pop())
+        return self.value_at(path)
+
     def value_at(self, path: Path) -> Any:
-        """The value of the interpolation at ``path``."""
+        """The value of the interpolation at ``path``. Raises BadInterpolation, and ``_First`` where the stack would grow too long."""
         if path in self.done:
             return self.done[path]
+        if path in self.failed:
+            raise BadInterpolation(self.failed[path])
         if path in self.active:
             raise BadInterpolation("refers to itself")
         text = self.pending[path]
         if len(self.active) >= _MAX_CHAIN:
-            raise BadInterpolation("is a longer chain of references than lclint follows")
+            raise _First(path)
         self.active.append(path)
         try:
             value = self._evaluate(text, path)
@@ -166,8 +198,8 @@ class _Resolver:
 
     def _evaluate(self, text: str, path: Path) -> Any:
         parts: list[Any] = []
-        needs: list[str] = []
-        position = 0
+        needs: dict[str, None] = {}  # in order, each once
+        position = length = 0
         while True:
             start = text.find("${", position)
             if start < 0:
@@ -185,10 +217,10 @@ class _Resolver:
             try:
                 end, value = self._reference(text, start, path)
             except _Missing as missing:
-                needs.extend(str(need) for need in missing.args)
+                needs.update((str(need), None) for need in missing.args)
                 end, value = _skip(text, start), ""
             if isinstance(value, Unresolved):
-                needs.extend(value.needs or (value.text,))
+                needs.update((need, None) for need in value.needs or (value.text,))
             if start == 0 and end == len(text):
                 if needs:
                     return Unresolved(text, tuple(needs))
@@ -196,6 +228,9 @@ class _Resolver:
                     self.places[path] = self.place
                 return value
             parts.append(value)
+            length += len(value) if isinstance(value, (str, list, dict)) else 1
+            if length > _MAX_TEXT:
+                raise BadInterpolation(f"gives a text of more than {_MAX_TEXT} characters")
             position = end
         if needs:
             return Unresolved(text, tuple(needs))
@@ -204,8 +239,10 @@ class _Resolver:
             raise BadInterpolation(f"gives a text of more than {_MAX_TEXT} characters")
         return joined
 
-    def _reference(self, text: str, start: int, path: Path) -> tuple[int, Any]:
+    def _reference(self, text: str, start: int, path: Path, depth: int = 0) -> tuple[int, Any]:
         """The reference that starts at ``${``: its end and its value."""
+        if depth > _MAX_NESTED:
+            raise BadInterpolation("is nested more deeply than lclint follows")
         position = _blank(text, start + 2)
         resolver = _RESOLVER.match(text, position)
         if resolver is not None:
@@ -229,7 +266,7 @@ class _Resolver:
                     break
                 position += 1
             if text.startswith("${", position):
-                position, key = self._reference(text, position, path)
+                position, key = self._reference(text, position, path, depth + 1)
                 if isinstance(key, Unresolved):
                     raise _Missing(*(key.needs or (key.text,)))
                 if not isinstance(key, str):
@@ -281,25 +318,31 @@ def _blank(text: str, position: int) -> int:
 
 def _skip(text: str, start: int) -> int:
     """The end of the reference that starts at ``${``: its closing brace, quotes and nested braces taken into account."""
-    depth = 0
+    depths = [0]
+    quotes = [""]
     position = start
-    quote = ""
     while position < len(text):
         character = text[position]
         if character == "\\":
             position += 1
-        elif quote:
-            if character == quote:
-                quote = ""
+        elif quotes[-1]:
+            if character == quotes[-1]:
+                quotes[-1] = ""
             elif text.startswith("${", position):
-                position = _skip(text, position) - 1
+                # inside of quotes a reference begins anew, with quotes of its own
+                depths.append(1)
+                quotes.append("")
+                position += 1
         elif character in "'\"":
-            quote = character
+            quotes[-1] = character
         elif character == "{":
-            depth += 1
+            depths[-1] += 1
         elif character == "}":
-            depth -= 1
-            if depth == 0:
-                return position + 1
+            depths[-1] -= 1
+            if depths[-1] == 0:
+                depths.pop()
+                quotes.pop()
+                if not depths:
+                    return position + 1
         position += 1
     raise BadInterpolation("is not closed by '}'")

@@ -43,6 +43,7 @@ _OMEGACONF_FLOAT = re.compile(
     r"|\.[0-9]+(?:_[0-9]+)*(?:[eE][-+][0-9]+)?"
     r"|[-+]?[0-9]+(?:_[0-9]+)*(?::[0-5]?[0-9])+\.[0-9_]*"
 )
+_MOST_PARTS = 2_400
 _WORD_STARTS = frozenset("yYnNtTfFoO~<=")
 _NUMBER_STARTS = frozenset("-+0123456789.")
 
@@ -91,12 +92,19 @@ def to_int(text: str) -> int:
             return sign * int(digits, 8)
         if ":" in digits:
             total = 0
-            for part in digits.split(":"):
+            for part in _parts(digits):
                 total = total * 60 + int(part)
             return sign * total
         return sign * int(digits)
     except ValueError:
         raise BadScalar(f"{text[:40]!r} is not an integer") from None
+
+
+def _parts(digits: str) -> list[str]:
+    """The parts of a base-60 number, about as many as Python takes decimal digits."""
+    if digits.count(":") > _MOST_PARTS:
+        raise ValueError
+    return digits.split(":")
 
 
 def to_float(text: str) -> float:
@@ -113,7 +121,7 @@ def to_float(text: str) -> float:
         if ":" in digits:
             # The loaders sum from the last part on; rounding has to be the same.
             total, base = 0.0, 1
-            for part in reversed(digits.split(":")):
+            for part in reversed(_parts(digits)):
                 total += float(part) * base
                 base *= 60
             return sign * total

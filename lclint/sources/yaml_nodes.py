@@ -28,7 +28,8 @@ _TO_COLON = re.compile(r"(?:\s+|#[^\r\n]*)*:")
 _SLOW_LIMIT = 500_000
 
 MAX_DEPTH = 200
-MAX_NODES = 300_000
+# a saved config has some 2,500, a blend of ten thousand data files 20,000
+MAX_NODES = 100_000
 
 
 class Node:
@@ -184,6 +185,8 @@ def _build(parser: Any, text: str, path: str) -> Tree:
                 anchors[node.anchor] = node
                 sizes.pop(node.anchor, None)
             open_nodes.append(frame)
+            if size > MAX_NODES:
+                raise _too_many(path, event)
             if len(open_nodes) > MAX_DEPTH:
                 raise InputError(f"is nested more than {MAX_DEPTH} levels deep", path, _line(event.start_mark), "this is not a config")
             frame = [node, None, size, 0]
@@ -232,7 +235,7 @@ def _build(parser: Any, text: str, path: str) -> Tree:
             continue
         size += 1
         if size > MAX_NODES:
-            raise InputError(f"holds more than {MAX_NODES} values, aliases expanded", path, _line(event.start_mark), "this is not a config")
+            raise _too_many(path, event)
         if kind is scalar and event.anchor is not None:
             if event.anchor in anchors:
                 tree.repeated.append(node)
@@ -249,6 +252,10 @@ def _build(parser: Any, text: str, path: str) -> Tree:
                 frame[1] = None
         else:
             parent.items.append(node)
+
+
+def _too_many(path: str, event: Any) -> InputError:
+    return InputError(f"holds more than {MAX_NODES} values, aliases expanded", path, _line(event.start_mark), "this is not a config")
 
 
 def _attach(tree: Tree, frame: list[Any], node: Node) -> None:

@@ -29,7 +29,7 @@ def test_standard_input_is_not_cut(lclint: Run) -> None:
     done = lclint("check", "-", "--fix", data=big)
     assert done.returncode == 2
     assert done.stdout == b""
-    assert b"larger than 32 MiB" in done.stderr
+    assert b"larger than 4 MiB" in done.stderr
 
 
 def test_the_report_does_not_replace_the_config(lclint: Run, tmp_path: Path) -> None:
