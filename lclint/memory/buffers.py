@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lclint.memory.activations import routed_tokens, unfused
 from lclint.memory.inputs import Inputs
+from lclint.memory.parameters import Weights
 
 MIB = 2**20
 # fitted on two measured configs with TP userbuffers
@@ -15,8 +16,8 @@ ROUTED_TENSORS = 15
 # HybridEP permutes as it dispatches, from and to buffers of its own: there are no tokens as received beside those in the experts' order, nor their
 # gradients. Fitted on published runs of Nemotron-3 Nano and Super that compute their experts again
 ROUTED_TENSORS_FUSED = 7
-# static bytes beyond states and workspaces with a flex dispatcher: 511 to 513 MiB on each stage of the same proxy
-FLEX_RESIDENT = 512 * MIB
+# resident with HybridEP beyond all that is counted: 515 MiB in one measured run (Nemotron 3.5 Lightning, GB200); with DeepEP 64 to 71 MiB, not counted
+HYBRIDEP_RESIDENT = 512 * MIB
 
 
 def workspaces(m: Inputs) -> float:
@@ -41,13 +42,24 @@ def persistent(m: Inputs) -> float:
     total = 0.0
     if m.sp:
         total += float(m.element) * m.tokens * m.hidden
-    if m.dispatcher == "flex":
-        total += FLEX_RESIDENT
+    if m.dispatcher_backend == "hybridep":
+        total += HYBRIDEP_RESIDENT
     if m.tp_overlap:
         total += USERBUFFERS * 2.0 * m.tokens * m.hidden
     if m.local and not m.mla:
         total += 2.0 * m.micro_batch * m.sequence * m.sequence * m.heads / m.tp
     return total
+
+
+def placeholders(m: Inputs, w: Weights) -> float:
+    """What a weight gradient that is added to its buffer by the GEMM itself returns to autograd: an empty tensor, kept for every shape.
+
+    Transformer Engine module/base.py (get_dummy_wgrad), Megatron Core tensor_parallel/layers.py (0.19.2). Found as the static bytes that seven
+    measured runs have above those without the fusion, and as 441 of 512 MiB on each stage of a DeepSeek-V3 proxy.
+    """
+    if not m.fused_gradients or m.adapter:
+        return 0.0
+    return float(m.element) * sum(outputs * inputs for outputs, inputs in w.shapes)
 
 
 def pipeline(m: Inputs, stage: int, virtual: int) -> float:

@@ -142,7 +142,7 @@ class Inputs:
         self.moe_frequency = r.value("model.moe_layer_freq", 1) if self.experts else 0
         if not self.experts:
             self.shared_ffn = self.latent = self.topk = self.expert_ffn = 0
-            self.dispatcher = ""
+            self.dispatcher = self.dispatcher_backend = ""
             self.imbalance = self.imbalance_high = 1.0
             return
         self.topk = r.number("model.moe_router_topk", 2)
@@ -184,6 +184,7 @@ class Inputs:
         self.fp4_params = self.fp4 and (r.flag("model.fp4_param") or r.flag("ddp.fp4_param_gather"))
         self.reuse_gradients = r.flag("ddp.reuse_grad_buf_for_mxfp8_param_ag")
         self.transpose_dropped = r.flag("model.disable_parameter_transpose_cache")
+        self.fused_gradients = r.flag("model.gradient_accumulation_fusion", True)
         self.gradients = 4 if not self.half or r.flag("ddp.grad_reduce_in_fp32") else 2
 
     def _optimizer(self, r: Reader) -> None:

@@ -32,18 +32,6 @@ def logits(m: Inputs) -> float:
     return total
 
 
-def resident(m: Inputs) -> float:
-    """Logits of every head that outlive the step, of models of the GPT class with Transformer Engine's cross entropy.
-
-    Seen on the last stage of DeepSeek-V3 proxies: 2027 MiB more than states and buffers, and the logits of two heads are 2020. Four settings
-    of a Moonlight sweep end at one floor, 1.27 GB above their states; its logits are 0.67 GB. Hybrid models do not show it. What holds them is
-    not known: the lower end of the range is without.
-    """
-    if m.pattern or m.cross_entropy != "te":
-        return 0.0
-    return (1.0 + m.mtp) * m.element * m.tokens * (m.vocabulary / m.tp)
-
-
 def final_norm(m: Inputs) -> float:
     """Input and output of the last norm."""
     return 2.0 * m.element * m.residual * m.hidden

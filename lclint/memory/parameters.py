@@ -15,10 +15,10 @@ class Weights:
 
     ``linear`` are those among each that FP8 and FP4 store quantised, ``matrix`` those that Muon takes (no embeddings, no vectors).
     ``adapters`` are the elements of a fine-tuning adapter: where there is one it is all that is trained. ``frozen`` are elements beside all
-    these that are never trained.
+    these that are never trained. ``shapes`` are those of the matrices on this rank that have a gradient, each once.
     """
 
-    __slots__ = ("dense", "expert", "dense_linear", "expert_linear", "embedding", "vectors", "adapters", "frozen")
+    __slots__ = ("dense", "expert", "dense_linear", "expert_linear", "embedding", "vectors", "adapters", "frozen", "shapes")
 
     def __init__(self) -> None:
         self.dense = 0
@@ -29,29 +29,35 @@ class Weights:
         self.vectors = 0
         self.adapters = 0
         self.frozen = 0
+        self.shapes: set[tuple[int, int]] = set()
 
     def add(self, other: Weights, times: int = 1) -> None:
-        for name in self.__slots__:
+        for name in COUNTS:
             setattr(self, name, getattr(self, name) + times * getattr(other, name))
+        self.shapes |= other.shapes
 
-    def linear(self, elements: int) -> None:
+    def linear(self, outputs: int, inputs: int) -> None:
         """A matrix that a GEMM reads."""
-        self.dense += elements
-        self.dense_linear += elements
+        self.dense += outputs * inputs
+        self.dense_linear += outputs * inputs
+        self.shapes.add((outputs, inputs))
 
     def vector(self, elements: int) -> None:
         """A norm weight or a bias."""
         self.dense += elements
         self.vectors += elements
 
-    def table(self, elements: int) -> None:
+    def table(self, rows: int, width: int) -> None:
         """An embedding or output table: never quantised, never Muon's."""
-        self.dense += elements
-        self.embedding += elements
+        self.dense += rows * width
+        self.embedding += rows * width
 
     @property
     def total(self) -> int:
         return self.dense + self.expert
+
+
+COUNTS = tuple(name for name in Weights.__slots__ if name != "shapes")
 
 
 def attention(m: Inputs) -> Weights:
@@ -62,8 +68,8 @@ def attention(m: Inputs) -> Weights:
     queries = m.head * m.heads // m.tp
     values = m.head * max(m.groups, m.tp) // m.tp
     out = queries + 2 * values + (queries if m.gate else 0)
-    w.linear(m.hidden * out)
-    w.linear(queries * m.hidden)
+    w.linear(out, m.hidden)
+    w.linear(m.hidden, queries)
     if m.qkv_bias:
         w.vector(out)
     if m.bias:
@@ -80,16 +86,16 @@ def _latent_attention(m: Inputs, w: Weights) -> Weights:
     per_head = m.qk_head + m.rope_head
     heads = m.heads // m.tp
     if m.q_rank:
-        w.linear(m.hidden * m.q_rank)
-        w.linear(m.q_rank * heads * per_head)
+        w.linear(m.q_rank, m.hidden)
+        w.linear(heads * per_head, m.q_rank)
         _adapt(m, w, ("linear_q_down_proj",), m.hidden, m.q_rank)
         _adapt(m, w, ("linear_q_up_proj",), m.q_rank, heads * per_head * m.tp)
     else:
-        w.linear(m.hidden * heads * per_head)
+        w.linear(heads * per_head, m.hidden)
         _adapt(m, w, ("linear_q_proj",), m.hidden, heads * per_head * m.tp)
-    w.linear(m.hidden * (m.kv_rank + m.rope_head))
-    w.linear(m.kv_rank * heads * (m.qk_head + m.v_head))
-    w.linear(heads * m.v_head * m.hidden)
+    w.linear(m.kv_rank + m.rope_head, m.hidden)
+    w.linear(heads * (m.qk_head + m.v_head), m.kv_rank)
+    w.linear(m.hidden, heads * m.v_head)
     _adapt(m, w, ("linear_kv_down_proj",), m.hidden, m.kv_rank + m.rope_head)
     _adapt(m, w, ("linear_kv_up_proj",), m.kv_rank, heads * (m.qk_head + m.v_head) * m.tp)
     _adapt(m, w, ("linear_proj",), heads * m.v_head * m.tp, m.hidden)
@@ -99,7 +105,9 @@ def _latent_attention(m: Inputs, w: Weights) -> Weights:
         w.vector(m.hidden)
     if m.dsa:
         # the indexer: queries from the latent, one key, one weight a head; replicated
-        w.linear((m.q_rank or m.hidden) * m.index_heads * m.index_head + m.hidden * (m.index_head + m.index_heads))
+        w.linear(m.index_heads * m.index_head, m.q_rank or m.hidden)
+        w.linear(m.index_head, m.hidden)
+        w.linear(m.index_heads, m.hidden)
         w.vector(2 * m.index_head)
     return w
 
@@ -108,9 +116,9 @@ def linear_attention(m: Inputs) -> Weights:
     """Gated delta net: one input projection to q, k, v, gate and two scalars a head, a short convolution, the output projection."""
     w = Weights()
     keys, values = m.linear_key_heads * m.linear_key, m.linear_value_heads * m.linear_value
-    w.linear(m.hidden * (2 * keys + 2 * values + 2 * m.linear_value_heads) // m.tp)
+    w.linear((2 * keys + 2 * values + 2 * m.linear_value_heads) // m.tp, m.hidden)
     w.vector((2 * keys + values) * m.linear_kernel // m.tp + 2 * m.linear_value_heads // m.tp + m.linear_value)
-    w.linear(values * m.hidden // m.tp)
+    w.linear(m.hidden, values // m.tp)
     _adapt(m, w, ("in_proj",), m.hidden, 2 * keys + 2 * values + 2 * m.linear_value_heads)
     _adapt(m, w, ("out_proj",), values, m.hidden)
     return w
@@ -121,9 +129,9 @@ def mamba(m: Inputs) -> Weights:
     w = Weights()
     inner = m.mamba_heads * m.mamba_head
     states = 2 * m.mamba_groups * m.mamba_state
-    w.linear(m.hidden * (2 * inner + states + m.mamba_heads) // m.tp)
+    w.linear((2 * inner + states + m.mamba_heads) // m.tp, m.hidden)
     w.vector((5 * (inner + states) + 3 * m.mamba_heads + inner) // m.tp)
-    w.linear(inner * m.hidden // m.tp)
+    w.linear(m.hidden, inner // m.tp)
     _adapt(m, w, ("in_proj",), m.hidden, 2 * inner + states + m.mamba_heads)
     _adapt(m, w, ("out_proj",), inner, m.hidden)
     return w
@@ -134,8 +142,8 @@ def mlp(m: Inputs, width: int, hidden: int) -> Weights:
     w = Weights()
     gates = 2 if m.gated else 1
     own = width // m.tp
-    w.linear(hidden * own * gates)
-    w.linear(own * hidden)
+    w.linear(own * gates, hidden)
+    w.linear(hidden, own)
     if m.bias:
         w.vector(own * gates + hidden)
     _adapt(m, w, ("linear_fc1",), hidden, width * gates)
@@ -155,10 +163,12 @@ def experts(m: Inputs) -> Weights:
     matrices = local * inner * own * (gates + 1)
     w.expert += matrices
     w.expert_linear += matrices
+    w.shapes |= {(own * gates, inner), (inner, own)}
     if m.bias:
         w.expert += local * (own * gates + inner)
     if m.latent:
-        w.linear(2 * m.hidden * m.latent)
+        w.linear(m.latent, m.hidden)
+        w.linear(m.hidden, m.latent)
     if m.shared_ffn:
         w.add(mlp(m, m.shared_ffn, m.hidden))
         if m.shared_gate:
@@ -197,14 +207,14 @@ def mtp(m: Inputs) -> Weights:
             w.add(layer(m, kind))
     for _ in range(depths):
         w.vector(3 * m.hidden * m.norm)
-        w.linear(2 * m.hidden * m.hidden // m.tp)
+        w.linear(m.hidden // m.tp, 2 * m.hidden)
     return w
 
 
 def stage(m: Inputs, chunks: list[Chunk], layers: dict[Kind, Weights]) -> Weights:
     """All weights of a stage. ``layers`` caches the layers by kind."""
     w = Weights()
-    rows = m.vocabulary // m.tp * m.hidden
+    rows = m.vocabulary // m.tp
     holds_mtp = False
     for chunk in chunks:
         for kind, count in chunk.kinds.items():
@@ -215,21 +225,22 @@ def stage(m: Inputs, chunks: list[Chunk], layers: dict[Kind, Weights]) -> Weight
     embeds = any(chunk.embedding for chunk in chunks)
     ends = any(chunk.loss for chunk in chunks)
     if embeds:
-        w.table(rows)
+        w.table(rows, m.hidden)
         if m.positions:
-            w.table(m.positions * m.hidden)
+            w.table(m.positions, m.hidden)
     if ends:
         w.vector(m.hidden * m.norm)
+        w.shapes.add((rows, m.hidden))
         # tied tables are one only where both ends lie on one stage
         if not m.tied or not embeds:
-            w.table(rows)
+            w.table(rows, m.hidden)
     if holds_mtp:
         w.add(mtp(m))
         if not embeds and (not m.tied or not ends):
             # MTP embeds the shifted tokens with a table of its own
-            w.table(rows)
+            w.table(rows, m.hidden)
         if not embeds and m.positions:
-            w.table(m.positions * m.hidden)
+            w.table(m.positions, m.hidden)
     return w
 
 

@@ -82,9 +82,8 @@ class Model:
         counts = schedule.alive(m, number, len(chunks))
         ends = any(chunk.loss for chunk in chunks)
         workspaces = buffers.workspaces(m)
-        surviving = loss.resident(m) if ends else 0.0
         residuals, masks, pool = self._graphs(chunks, counts)
-        persistent = buffers.persistent(m) + surviving + masks
+        persistent = buffers.persistent(m) + buffers.placeholders(m, weights) + masks
         parts = dict.fromkeys(COMPONENTS, 0.0)
         parts["weights"], parts["gradients"], parts["optimizer"], parts["workspaces"] = state.weights, state.gradients, state.optimizer, workspaces
         resting = {**parts, "optimizer": state.optimizer + state.step, "buffers": persistent + residuals + buffers.pipeline(m, number, len(chunks))}
@@ -101,7 +100,6 @@ class Model:
         if step > peak:
             instant, parts, peak = "optimizer_step", {**resting, "optimizer": resting["optimizer"] + state.cast}, step
         low, high = self._range(parts, peak, sum(chunk.layers * count for chunk, count in zip(chunks, counts, strict=True)))
-        low -= surviving
         components = {name: round(value) for name, value in parts.items() if round(value)}
         return Stage(
             stage=number,

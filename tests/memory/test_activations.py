@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lclint.config.run import Run
-from lclint.memory import activations, buffers, loss, saving
+from lclint.memory import activations, buffers, loss, parameters, saving, schedule
 from lclint.memory.inputs import Inputs
 
 T, H = 2048, 1024
@@ -19,6 +19,11 @@ MOE = ("full", "moe")
 def kept(run: Run, kind: tuple[str, str] = FULL) -> dict[str, float]:
     m = Inputs(run)
     return saving.saved(m, activations.layer(m, kind))
+
+
+def weights(run: Run, stage: int) -> parameters.Weights:
+    m = Inputs(run)
+    return parameters.stage(m, schedule.stages(m)[stage], {})
 
 
 def test_a_dense_layer_tensor_by_tensor(small: Callable[..., Run]) -> None:
@@ -135,11 +140,20 @@ def test_bytes_of_a_logit(small: Callable[..., Run], changes: dict[str, Any], lo
     assert loss.logits(Inputs(small(8, **changes))) == logit * T * 32000
 
 
-def test_logits_outlive_the_step_with_the_engines_cross_entropy(small: Callable[..., Run]) -> None:
-    te = {"cross_entropy_loss_fusion": True, "cross_entropy_fusion_impl": "te"}
-    assert loss.resident(Inputs(small(8, **te))) == 2 * T * 32000
-    assert loss.resident(Inputs(small(8, mtp_num_layers=1, **te))) == 2 * 2 * T * 32000
-    assert loss.resident(Inputs(small(8))) == 0
+def test_placeholders_of_fused_weight_gradients(small: Callable[..., Run]) -> None:
+    # q, k and v; the output projection; a gated MLP of 4 h; the output table, on the last stage only
+    shapes = 3 * H * H + H * H + 2 * 4 * H * H + 4 * H * H
+    run = small(8, pipeline_model_parallel_size=2, ffn_hidden_size=4 * H)
+    first, last = (buffers.placeholders(Inputs(run), weights(run, stage)) for stage in (0, 1))
+    assert first == 2 * shapes
+    assert last == 2 * (shapes + 32000 * H)
+    assert buffers.placeholders(Inputs(small(8, no_gradient_accumulation_fusion=True)), weights(run, 0)) == 0
+
+
+def test_matrices_of_one_shape_share_a_placeholder(small: Callable[..., Run]) -> None:
+    # the first linears of sixteen experts are as the output projection, their second ones are alike
+    run = small(8, kind="experts")
+    assert buffers.placeholders(Inputs(run), weights(run, 0)) == 2 * (3 * H * H + H * H + 512 * H + 32000 * H)
 
 
 def test_workspaces_by_gpu(small: Callable[..., Run]) -> None:

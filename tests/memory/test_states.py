@@ -17,7 +17,7 @@ AWARE = {"use_precision_aware_optimizer": True, "exp_avg_dtype": "bf16", "exp_av
 
 def dense(count: int = 1000) -> Weights:
     w = Weights()
-    w.linear(count)
+    w.linear(count, 1)
     return w
 
 
