@@ -22,6 +22,10 @@ calls every recipe function and keeps what it makes. Recipes ask Hugging Face fo
 answers, and what it only approximates is marked. Recipes that could not be called are listed on stderr. What was written is read
 back and compared with what the recipes made.
 
+The arguments of Megatron-LM, with the newest release's wheels::
+
+    python tools/harvest.py arguments --wheels wheels --python /path/to/venv/bin/python
+
 After a change of ``tools/gpus.csv``::
 
     python tools/harvest.py gpus
@@ -96,6 +100,12 @@ def harvest_release(release: str, wheels: list[pathlib.Path], python: str, out: 
         print("note fits no field:", note, file=sys.stderr)
 
 
+def harvest_arguments(wheels: list[pathlib.Path], python: str, out: pathlib.Path) -> None:
+    """Write ``out/arguments.json``."""
+    versions = wheel_versions(wheels)
+    pack.write(out / "arguments.json", {"core": versions["core"], "arguments": run("arguments", python, wheels)})
+
+
 def harvest_recipes(release: str, wheels: list[pathlib.Path], python: str, out: pathlib.Path) -> None:
     """Write ``out/<release>/recipes/*.json``."""
     sys.path.insert(1, str(TOOLS.parent))  # the checkout's own lclint reads the dumps, and what was written of them
@@ -131,9 +141,14 @@ def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, text in (("release", "field tables of one Bridge release"), ("recipes", "recipes of one Bridge release")):
+    for name, text in (
+        ("release", "field tables of one Bridge release"),
+        ("recipes", "recipes of one Bridge release"),
+        ("arguments", "arguments of Megatron-LM, of the newest release"),
+    ):
         one = commands.add_parser(name, help=text)
-        one.add_argument("release", help="release key, for example 0.6")
+        if name != "arguments":
+            one.add_argument("release", help="release key, for example 0.6")
         one.add_argument("--wheels", type=pathlib.Path, action="append", required=True, help="folder of unpacked wheels (repeatable)")
         one.add_argument("--python", required=True, help="interpreter that can import torch")
         one.add_argument("--out", type=pathlib.Path, default=DATA)
@@ -146,6 +161,8 @@ def main(arguments: list[str] | None = None) -> None:
         pack.write(options.out / "gpus.json", gpus.read(TOOLS / "gpus.csv"))
     elif options.command == "history":
         harvest_history(options.out)
+    elif options.command == "arguments":
+        harvest_arguments(options.wheels, options.python, options.out)
     elif options.command == "recipes":
         harvest_recipes(options.release, options.wheels, options.python, options.out)
     else:

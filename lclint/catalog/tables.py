@@ -14,7 +14,7 @@ from typing import Any
 from lclint.core.errors import UsageError
 from lclint.core.states import UNKNOWN
 
-_DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
 _NOT_INIT = 1
 _files: dict[str, Any] = {}
 _sections: dict[tuple[str, str], Section] = {}
@@ -232,14 +232,14 @@ def releases() -> tuple[str, ...]:
     """Releases that have a catalogue, oldest first."""
     found: tuple[str, ...] | None = _derived.get(("", "releases"))
     if found is None:
-        names = [n for n in os.listdir(_DATA) if "." in n and not n.endswith(".json")]
+        names = [n for n in os.listdir(DATA) if "." in n and not n.endswith(".json")]
         found = _derived["", "releases"] = tuple(sorted(names, key=lambda n: [int(p) for p in n.split(".")]))
     return found
 
 
 def folder(release: str, name: str) -> str:
     """Where a release keeps a group of files of its own, such as its recipes. It need not exist."""
-    return os.path.join(_DATA, release, name)
+    return os.path.join(DATA, release, name)
 
 
 def versions(release: str) -> dict[str, str]:
@@ -291,7 +291,7 @@ def precision_presets(release: str) -> dict[str, dict[str, Any]]:
 
 def history() -> dict[str, dict[str, list[Any]]]:
     """Fields and classes that a later release calls otherwise or has no more; see ``lclint.catalog.history``."""
-    result: dict[str, dict[str, list[Any]]] = _read(os.path.join(_DATA, "history.json"))
+    result: dict[str, dict[str, list[Any]]] = _read(os.path.join(DATA, "history.json"))
     return result
 
 
@@ -300,7 +300,7 @@ def gpus() -> dict[str, Gpu]:
     result: dict[str, Gpu] | None = _derived.get(("", "gpus"))
     if result is None:
         result = _derived["", "gpus"] = {}
-        for key, content in _read(os.path.join(_DATA, "gpus.json")).items():
+        for key, content in _read(os.path.join(DATA, "gpus.json")).items():
             gpu = Gpu(key, content)
             result.update(dict.fromkeys((key, *content["aliases"]), gpu))
     return result
@@ -308,7 +308,7 @@ def gpus() -> dict[str, Gpu]:
 
 def _load(release: str, name: str) -> Any:
     try:
-        return _read(os.path.join(_DATA, release, f"{name}.json"))
+        return _read(os.path.join(DATA, release, f"{name}.json"))
     except FileNotFoundError:
         raise UsageError(f"nothing is known about Megatron Bridge {release}", hint=f"known: {', '.join(releases())}") from None
 

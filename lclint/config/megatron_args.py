@@ -1,7 +1,8 @@
 """Megatron-LM argument files (``MODEL_ARGS:`` with ``--tensor-model-parallel-size: 2``) as fields of a config.
 
 This is the form of Megatron-LM's functional tests. An argument that is not there has Megatron-LM's own default
-(megatron/training/arguments.py), which often differs from Bridge's; an argument that means nothing to lclint is passed over.
+(megatron/training/arguments.py), which often differs from Bridge's. The translation into fields is Megatron-LM's own: most
+arguments are taken over by the core's config fields of the same name.
 """
 
 from __future__ import annotations
@@ -9,14 +10,63 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lclint.config.megatron_table import CLOSE, DEFAULTS, EXPERT_DEFAULTS, LATENT_DEFAULTS, LISTS, NEGATED, OTHERS, PATTERNS, SAME, VOCABULARIES
+from lclint.catalog import arguments
 
 ARGUMENTS = "MODEL_ARGS"
 ENVIRONMENT = "ENV_VARS"
 
+# Besides what the core's config classes take over by name (the catalogue's table): argument -> field of the same meaning and value
+SAME = {
+    "decoder_first_pipeline_num_layers": "model.num_layers_in_first_pipeline_stage",
+    "decoder_last_pipeline_num_layers": "model.num_layers_in_last_pipeline_stage",
+    "max_position_embeddings": "model.max_position_embeddings",
+    "position_embedding_type": "model.position_embedding_type",
+    "num_experts": "model.num_moe_experts",
+    "vocab_size": "model.vocab_size",
+    "make_vocab_size_divisible_by": "model.make_vocab_size_divisible_by",
+    "seq_length": "model.seq_length",
+    "micro_batch_size": "train.micro_batch_size",
+    "global_batch_size": "train.global_batch_size",
+    "train_iters": "train.train_iters",
+    "use_torch_fsdp2": "dist.use_torch_fsdp2",
+    "ddp_average_in_collective": "ddp.average_in_collective",
+    # of older releases
+    "microbatch_group_size_per_vp_stage": "model.microbatch_group_size_per_vp_stage",
+    "use_custom_fsdp": "ddp.use_custom_fsdp",
+    "use_layer_wise_distributed_optimizer": "optimizer.use_layer_wise_distributed_optimizer",
+    "cuda_graph_scope": "model.cuda_graph_modules",
+}
+# switches whose field is their opposite
+NEGATED = {
+    "untie_embeddings_and_output_weights": "model.share_embeddings_and_output_weights",
+    "no_create_attention_mask_in_dataloader": "dataset.skip_getting_attention_mask_from_dataset",
+    "no_persist_layer_norm": "model.persist_layer_norm",
+}
+LISTS = {"cuda_graph_scope"}
+PATTERNS = ("hybrid_layer_pattern", "hybrid_override_pattern")
+
+DEFAULTS: dict[str, Any] = {
+    "model.virtual_pipeline_model_parallel_size": None,
+    "model.position_embedding_type": "learned_absolute",
+    "model.share_embeddings_and_output_weights": True,
+    "model.gated_linear_unit": False,
+    "model.make_vocab_size_divisible_by": 128,
+    "model.should_pad_vocab": True,
+    "model.num_moe_experts": None,
+    "dataset.skip_getting_attention_mask_from_dataset": False,
+    "model.persist_layer_norm": True,
+    "ddp.average_in_collective": False,
+    "train.micro_batch_size": None,
+}
+# fields that the arguments leave to the model's own shape when they do not say them, so that null is not their value
+DERIVED = ("model.kv_channels", "model.ffn_hidden_size", "model.moe_ffn_hidden_size", "model.num_query_groups", "model.expert_tensor_parallel_size")
+# tokenizers that know their size themselves
+VOCABULARIES = {"GPT2BPETokenizer": 50257, "GPTSentencePieceTokenizer": 256000, "Llama2Tokenizer": 32000, "TikTokenizer": 131072}
+
 
 def read(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str], dict[str, tuple[str | int, ...]]]:
     """``(fields, environment, keys)``: the fields with their defaults, and for each field that the file says the key that says it."""
+    table = arguments.table()
     given: dict[str, Any] = {}
     keys: dict[str, tuple[str | int, ...]] = {}
     names: dict[str, str] = {}
@@ -25,7 +75,7 @@ def read(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str], dict[str
             name = key[2:].replace("-", "_")
             given[name] = value
             names[name] = key
-    fields = dict(DEFAULTS)
+    fields = {field: default for _, default, taking in table.values() for field in taking if field not in DERIVED} | DEFAULTS
 
     def put(field: str, value: Any, *sources: str) -> None:
         fields[field] = value
@@ -34,12 +84,26 @@ def read(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str], dict[str
                 keys[field] = (ARGUMENTS, names[source])
 
     for name, value in given.items():
-        if name in SAME:
-            put(SAME[name], value, name)
-        elif name in NEGATED:
+        alone, default, taking = table.get("--" + name.replace("_", "-"), (None, None, []))
+        if name in NEGATED:
             put(NEGATED[name], not value, name)
-        elif name in LISTS:
-            put(LISTS[name], _words(value), name)
+            continue
+        if alone in (True, False):
+            # a switch: the file's true gives it, and anything else is as if it were not there
+            value = alone if value else default
+        elif alone == "list" or name in LISTS:
+            value = _words(value) if value.__class__ in (str, list) else [value]
+            # arguments.py takes one word for the word itself, where its default is one
+            value = value[0] if len(value) == 1 and default is not None and default.__class__ is not list else value
+        for field in [*taking, *([SAME[name]] if name in SAME else [])]:
+            put(field, value, name)
+    for field, value in fields.items():
+        if value == "auto" and field.startswith("ddp.megatron_fsdp_"):
+            # arguments.py: no dtype of its own
+            fields[field] = None
+    communication = fields.get("model.cp_comm_type")
+    if communication.__class__ is list and len(communication) == 1:
+        fields["model.cp_comm_type"] = communication[0]
     _shape(given, fields, put)
     _pipeline(given, fields, put)
     _states(given, put)
@@ -47,21 +111,6 @@ def read(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str], dict[str
     found = {str(name): _text(value) for name, value in environment.items()} if environment.__class__ is dict else {}
     keys.update((f"env_vars.{name}", (ENVIRONMENT, name)) for name in found)
     return fields, found, keys
-
-
-def slips(data: dict[str, Any]) -> list[str]:
-    """Keys under ``MODEL_ARGS`` that can only be slips: no argument at all, or one letter or two from one that is read."""
-    import difflib
-
-    read = {*SAME, *NEGATED, *LISTS, *PATTERNS, *OTHERS}
-    found = []
-    for key in data[ARGUMENTS]:
-        name = str(key).removeprefix("--").replace("-", "_")
-        if not str(key).startswith("--"):
-            found.append(f"{key}: no argument, it has no --")
-        elif name not in read and (close := difflib.get_close_matches(name, read, 1, CLOSE)) and abs(len(close[0]) - len(name)) <= 2:
-            found.append(f"{key}: no argument that is read; did you mean --{close[0].replace('_', '-')}?")
-    return found
 
 
 def _shape(given: dict[str, Any], fields: dict[str, Any], put: Any) -> None:
@@ -83,14 +132,7 @@ def _shape(given: dict[str, Any], fields: dict[str, Any], put: Any) -> None:
         put("model.attention_backend", "flash", "use_flash_attn")
     if given.get("linear_attention_freq") is not None:
         put("model.linear_attention_freq", _frequency(given["linear_attention_freq"]), "linear_attention_freq")
-    if given.get("multi_latent_attention"):
-        for field, value in LATENT_DEFAULTS.items():
-            fields.setdefault(field, value)
     if given.get("num_experts"):
-        for field, value in EXPERT_DEFAULTS.items():
-            fields.setdefault(field, value)
-        if fields["model.moe_token_dispatcher_type"] == "flex":
-            fields.setdefault("model.moe_flex_dispatcher_backend", "deepep")
         put("model.moe_layer_freq", _frequency(given.get("moe_layer_freq", 1)), "moe_layer_freq")
         put("model.moe_ffn_hidden_size", given.get("moe_ffn_hidden_size", width), "moe_ffn_hidden_size")
         tp = fields["model.tensor_model_parallel_size"]
@@ -114,6 +156,10 @@ def _pipeline(given: dict[str, Any], fields: dict[str, Any], put: Any) -> None:
     per = given.get("num_layers_per_virtual_pipeline_stage")
     if virtual is None and per.__class__ is int and per > 0 and layers.__class__ is int and pp.__class__ is int and pp > 0:
         virtual = layers // pp // per
+    if not virtual:
+        # arguments.py: transfers overlap in an interleaved schedule only
+        put("model.overlap_p2p_comm", False)
+    put("model.batch_p2p_comm", not fields["model.overlap_p2p_comm"])
     if virtual.__class__ is int and virtual > 1:
         put(
             "model.virtual_pipeline_model_parallel_size",
@@ -150,10 +196,10 @@ def _states(given: dict[str, Any], put: Any) -> None:
         put("model.cuda_graph_impl", "local", "enable_cuda_graph")
 
 
-def _words(value: Any) -> list[str]:
-    """``[layernorm mla_up_proj]`` (one text, or a list of one) as its words."""
+def _words(value: Any) -> list[Any]:
+    """``[layernorm mla_up_proj]`` (one text, or a list of one) as its words; whole numbers are numbers."""
     text = " ".join(str(item) for item in value) if value.__class__ is list else str(value)
-    return re.findall(r"[\w.+]+", text)
+    return [int(word) if word.isascii() and word.isdigit() else word for word in re.findall(r"[\w.+]+", text)]
 
 
 def _frequency(value: Any) -> Any:

@@ -178,10 +178,10 @@ def presets_file(raw: Json) -> Json:
     return {"base": first, "presets": {n: {f: v for f, v in p.items() if v != first[f]} for n, p in presets.items()}}
 
 
-def write(path: pathlib.Path, content: Json) -> None:
-    """Write JSON, a line for each entry of the first two levels: small, yet reviewable as a diff."""
+def write(path: pathlib.Path, content: Json, levels: int = 2) -> None:
+    """Write JSON, a line for each entry of the first levels: small, yet reviewable as a diff."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_render(content, 2) + "\n", encoding="utf-8")
+    path.write_text(_render(content, levels) + "\n", encoding="utf-8")
 
 
 def _render(content: Json, levels: int) -> str:
