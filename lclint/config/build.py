@@ -106,6 +106,11 @@ def _arguments(run: Run, data: dict[str, Any]) -> dict[str, Any]:
     run.complete = True
     fields, environment, run.keys = megatron_args.read(data)
     fields.update((f"env_vars.{name}", value) for name, value in environment.items())
+    for key, suggestion in megatron_args.unknown(data):
+        at = "arguments." + key.lstrip("-").replace("-", "_")
+        run.keys[at] = (megatron_args.ARGUMENTS, key)
+        run.origins[at] = "file"
+        run.problems.append(Problem("argument", at, key, suggestion))
     return fields
 
 

@@ -43,6 +43,9 @@ NEGATED = {
     "no_persist_layer_norm": "model.persist_layer_norm",
 }
 LISTS = {"cuda_graph_scope"}
+# what older releases took, and what is read below
+OLDER = ("enable_cuda_graph", "external_cuda_graph", "recompute_activations", "use_rotary_position_embeddings", "fp8_param_gather")
+CLOSE = 0.85
 PATTERNS = ("hybrid_layer_pattern", "hybrid_override_pattern")
 
 DEFAULTS: dict[str, Any] = {
@@ -111,6 +114,34 @@ def read(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str], dict[str
     found = {str(name): _text(value) for name, value in environment.items()} if environment.__class__ is dict else {}
     keys.update((f"env_vars.{name}", (ENVIRONMENT, name)) for name in found)
     return fields, found, keys
+
+
+def spelled(field: str, value: Any) -> str | None:
+    """How an argument file says that a field is ``value``, None where no argument alone says it."""
+    for option, (alone, default, taking) in arguments.table().items():
+        if field not in taking and SAME.get(option[2:].replace("-", "_")) != field:
+            continue
+        if value == default and value.__class__ is default.__class__:
+            return f"no {option}"
+        if alone in (True, False):
+            return f"{option}: true" if value is alone else f"no {option}"
+        return None if value is None else f"{option}: {value}"
+    return None
+
+
+def unknown(data: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """Keys among the arguments that are no argument of Megatron-LM, now or before, each with the one that it is likely a slip of."""
+    table = arguments.table()
+    older = {"--" + name.replace("_", "-") for name in (*SAME, *PATTERNS, *OLDER)}
+    found = []
+    for key in data[ARGUMENTS]:
+        if key.__class__ is not str or key in table or key.replace("_", "-") in older:
+            continue
+        import difflib
+
+        near = difflib.get_close_matches("--" + key.lstrip("-").replace("_", "-"), [*table, *older], 1, CLOSE)
+        found.append((key, near[0] if near else None))
+    return found
 
 
 def _shape(given: dict[str, Any], fields: dict[str, Any], put: Any) -> None:

@@ -76,6 +76,12 @@ def other_release_class(g: Any) -> list[dict[str, Any]]:
     return _records(g)["class_release"]
 
 
+@fact("keys.unknown_arguments", needs=(), unit="records: path, key, suggestion", source="Megatron-LM megatron/training/arguments.py (core 0.19.2)", raw=True)
+def unknown_arguments(g: Any) -> list[dict[str, Any]]:
+    """Arguments in a MODEL_ARGS file that Megatron-LM does not have."""
+    return [{"path": p.path, "key": p.text, "suggestion": p.suggestion} for p in g.run.problems if p.kind == "argument"]
+
+
 @fact("keys.override", needs=(), unit="records: path, text, at", source="Hydra 1.3 override grammar", raw=True)
 def override(g: Any) -> list[dict[str, Any]]:
     """Overrides that Hydra refuses."""

@@ -35,7 +35,7 @@ def lower(run: Run, fix: Fix) -> None:
         return
     document = run.document
     if run.kind == "megatron-args":
-        fix.action = fix.action or f"change the arguments of the file: {_command_line(fix).removeprefix('give ').replace('--set ', '')}"
+        fix.action = fix.action or _arguments(fix)
         return
     if document is None:
         fix.action = fix.action or (_words(run, operations) if run.recipe is not None else _command_line(fix))
@@ -62,6 +62,15 @@ def _command_line(fix: Fix) -> str:
     parts = [f"--set {field}={_hydra(value)}" for field, value in fix.set.items()]
     parts += [f"--set ~{field}" for field in fix.remove] + [f"--env {name}={value}" for name, value in fix.env.items()]
     return "give " + " ".join(parts) if parts else "change the config"
+
+
+def _arguments(fix: Fix) -> str:
+    """What to change in a file of Megatron-LM arguments, in its own words as far as it has them."""
+    from lclint.config.megatron_args import spelled
+
+    parts = [spelled(field, value) or f"{field}={_hydra(value)}" for field, value in fix.set.items()]
+    parts += [f"without {field}" for field in fix.remove] + [f"{name}: {value} under ENV_VARS" for name, value in fix.env.items()]
+    return f"change the arguments of the file: {', '.join(parts)}"
 
 
 def _words(run: Run, operations: list[tuple[Any, ...]]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from lclint.config import megatron_args
 from lclint.config.run import Run
 from lclint.core.states import UNKNOWN
 from lclint.memory.inputs import DIFFUSION, Inputs
@@ -24,8 +23,9 @@ GRAPHS = {
 
 def left_out(m: Inputs, run: Run, vision: Vision, parameters: int) -> list[str]:
     """What the figures do not contain, with the reason."""
-    slips = megatron_args.slips(run.document.data) if run.kind == "megatron-args" and run.document is not None else []
-    return [*slips, *_of_the_model(m, run, vision, parameters), *_of_the_run(m, run)]
+    slips = [problem for problem in run.problems if problem.kind == "argument"]
+    words = [f"{slip.text}: Megatron-LM has no such argument" + (f"; did you mean {slip.suggestion}?" if slip.suggestion else "") for slip in slips]
+    return [*words, *_of_the_model(m, run, vision, parameters), *_of_the_run(m, run)]
 
 
 def _of_the_model(m: Inputs, run: Run, vision: Vision, parameters: int) -> list[str]:

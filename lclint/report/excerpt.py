@@ -114,7 +114,7 @@ def described(place: Place, file: FileReport, options: Options) -> str:
         "env": "environment",
         "base": f"--base {options.base}" if options.base else "base config",
         "recipe": f"recipe {file.recipe}" if file.recipe else "recipe",
-        "default": "Bridge's default",
+        "default": "Megatron-LM's default" if file.kind == "megatron-args" else "Bridge's default",
     }
     value = "" if place.value is None else f" = {show(place.value)}"
     return f"{place.at}{value} ({source.get(place.origin, place.origin)})"

@@ -81,6 +81,19 @@ def test_a_value_is_found_at_its_argument(run_of: Callable[..., Run]) -> None:
         ({}, "model.vocab_size", 50257),
         ({}, "model.share_embeddings_and_output_weights", True),
         ({"untie_embeddings_and_output_weights": True}, "model.share_embeddings_and_output_weights", False),
+        ({}, "model.apply_rope_fusion", True),
+        ({"no_rope_fusion": True}, "model.apply_rope_fusion", False),
+        ({"no_rope_fusion": False}, "model.apply_rope_fusion", True),
+        ({"num_experts": 8}, "model.moe_router_load_balancing_type", "aux_loss"),
+        ({"moe_router_load_balancing_type": "sinkhorn"}, "model.moe_router_load_balancing_type", "sinkhorn"),
+        ({"moe_router_load_balancing_type": "aux_loss seq_aux_loss"}, "model.moe_router_load_balancing_type", ["aux_loss", "seq_aux_loss"]),
+        ({"hierarchical_context_parallel_sizes": "2 4"}, "model.hierarchical_context_parallel_sizes", [2, 4]),
+        ({"cp_comm_type": "a2a"}, "model.cp_comm_type", "a2a"),
+        ({}, "model.cp_comm_type", "p2p"),
+        ({"moe_aux_loss_coeff": 0.01}, "model.moe_aux_loss_coeff", 0.01),
+        ({}, "model.moe_router_force_load_balancing", False),
+        ({}, "model.overlap_p2p_comm", False),
+        ({"num_virtual_stages_per_pipeline_rank": 2}, "model.batch_p2p_comm", False),
     ],
 )
 def test_arguments_and_their_defaults(arguments: dict[str, Any], field: str, value: Any) -> None:
@@ -97,14 +110,41 @@ def test_check_reads_arguments_and_patches_none_of_them(cli: Callable[..., Any],
     assert "change the arguments" in done.out
 
 
-def test_slips_are_named() -> None:
-    arguments = {"--tensor-model-paralel-size": 2, "num-layers": 3, "--micro-batch-size": 1, "--some-other-switch": True}
-    assert megatron_args.slips({"MODEL_ARGS": arguments}) == [
-        "--tensor-model-paralel-size: no argument that is read; did you mean --tensor-model-parallel-size?",
-        "num-layers: no argument, it has no --",
+def test_names_that_are_no_arguments() -> None:
+    arguments = {"--tensor-model-paralel-size": 2, "num-layers": 3, "--micro-batch-size": 1, "--cuda-graph-scope": "attn", "--export-te-mcore-model": True}
+    assert megatron_args.unknown({"MODEL_ARGS": arguments}) == [
+        ("--tensor-model-paralel-size", "--tensor-model-parallel-size"),
+        ("num-layers", "--num-layers"),
+        ("--export-te-mcore-model", None),
     ]
 
 
 def test_a_slip_is_named_beside_the_estimate(cli: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "args.yaml").write_text(TEXT + "  --tensor-model-paralel-size: 4\n  --vocab-size: 32000\n")
     assert "did you mean" in cli("memory", "args.yaml", "--gpu", "h100", "--gpus", "8").out
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "text"),
+    [
+        ("model.moe_permute_fusion", True, "--moe-permute-fusion: true"),
+        ("model.sequence_parallel", False, "no --sequence-parallel"),
+        ("model.apply_rope_fusion", False, "--no-rope-fusion: true"),
+        ("model.apply_rope_fusion", True, "no --no-rope-fusion"),
+        ("model.moe_expert_capacity_factor", None, "no --moe-expert-capacity-factor"),
+        ("model.num_moe_experts", 16, "--num-experts: 16"),
+        ("checkpoint.save", "/x", None),
+    ],
+)
+def test_what_an_argument_file_has_to_say(field: str, value: Any, text: str | None) -> None:
+    assert megatron_args.spelled(field, value) == text
+
+
+def test_a_default_of_megatron_lm_is_called_so(cli: Callable[..., Any], tmp_path: Path) -> None:
+    shape = {"num-layers": 4, "hidden-size": 512, "num-attention-heads": 8, "micro-batch-size": 1}
+    experts = {"num-experts": 128, "moe-router-topk": 8, "moe-expert-capacity-factor": 1.0}
+    text = "MODEL_ARGS:\n" + "".join(f"  --{name}: {value}\n" for name, value in {**shape, **experts}.items())
+    (tmp_path / "args.yaml").write_text(text)
+    out = " ".join(cli("check", "args.yaml", "--select", "tokens-dropped-by-capacity").out.split())
+    assert "model.moe_router_force_load_balancing (Megatron-LM's default)" in out
+    assert "change the arguments of the file: no --moe-expert-capacity-factor" in out
