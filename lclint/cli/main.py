@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,7 +76,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # a check allocates much and drops little before it ends: the many collections in between find nothing
         gc.set_threshold(100_000, 20, 20)
     given = list(sys.argv[1:] if arguments is None else arguments)
-    return guarded(lambda: _run(given))
+    status = guarded(lambda: _run(given))
+    if arguments is None:
+        _leave(status)
+    return status
+
+
+def _leave(status: int) -> None:
+    """End the process at once, what it has said being written: taking its modules and values apart takes a sixth of a check's time.
+
+    Under a profiler or a debugger, which have something to do at the end, it ends as usual.
+    """
+    if sys.getprofile() is None and sys.gettrace() is None and threading.active_count() == 1:
+        if sys.stderr is not None:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.flush()
+        os._exit(status)
 
 
 def _run(arguments: list[str]) -> int:

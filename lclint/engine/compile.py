@@ -16,7 +16,7 @@ from lclint.engine import expression, rulefile
 from lclint.engine.operations import FUNCTIONS
 
 HEADER = '''"""Generated from the rule files by lclint.engine.compile; do not edit."""
-from lclint.core.states import UNKNOWN
+from lclint.core.states import UNKNOWN, State
 from lclint.engine.operations import *
 from lclint.engine.operations import FUNCTIONS
 '''

@@ -115,9 +115,7 @@ def evaluate(
     newest = facts.run.release == NEWEST
     asked = rules.rules
     if known is not None:
-        asked, passed_over = rules.reading(known)
-        if unasked is not None:
-            unasked |= passed_over
+        asked = rules.reading(known, unasked)
     for rule in asked:
         if only is not None and rule.name not in only:
             continue

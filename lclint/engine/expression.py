@@ -168,7 +168,9 @@ class Translator:
         """``_expression`` for where only the truth of the result counts."""
         value = self._expression(node, indent, condition)
         is_truth = isinstance(node, (ast.BoolOp, ast.Compare)) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
-        return value if is_truth else f"truth({value})"
+        if is_truth:
+            return value
+        return f"({value} if {value}.__class__ is State else bool({value}))" if _is_variable(value) else f"truth({value})"
 
     def _expression(self, node: ast.expr, indent: int, condition: bool = False) -> str:
         """Emit the statements that compute ``node``; the text of the result, an atom or a call without side effects.
@@ -263,6 +265,8 @@ class Translator:
                     raise self._refuse(right_node, "'is' and 'is not' compare with null only")
                 if len(node.ops) > 1:
                     raise self._refuse(right_node, "'is null' cannot be part of a chain: put it in parentheses")
+                if _is_variable(left):
+                    return f"({left} if {left}.__class__ is State else {left} {'is' if isinstance(operator, ast.Is) else 'is not'} None)"
                 return f"{'is_null' if isinstance(operator, ast.Is) else 'is_not_null'}({left})"
             right = self._expression(right_node, indent)
             if number + 1 < len(node.ops):
@@ -270,7 +274,11 @@ class Translator:
                 name = self._new()
                 self._emit(indent, f"{name} = {right}")
                 right = name
-            parts.append(f"{COMPARISONS[type(operator)]}({left}, {right})")
+            part = f"{COMPARISONS[type(operator)]}({left}, {right})"
+            if _is_variable(left) and _is_literal(right_node):
+                # what the call would give, without the call: most values of most files are not known
+                part = f"({left} if {left}.__class__ is State else {part})"
+            parts.append(part)
             left = right
         result = parts[0]
         for part in parts[1:]:
@@ -290,6 +298,17 @@ class Translator:
         if node.keywords or not fewest <= len(node.args) <= most or any(isinstance(a, ast.Starred) for a in node.args):
             raise self._refuse(node, f"{name} takes {fewest}{f' to {most}' if most > fewest else ''} values")
         return f"FUNCTIONS[{name!r}][2](" + ", ".join(self._expression(argument, indent) for argument in node.args) + ")"
+
+
+def _is_variable(text: str) -> bool:
+    """Whether translated text is a variable: it can be written twice without being computed twice."""
+    return text[:1] == "t" and text[1:].isdigit()
+
+
+def _is_literal(node: ast.expr) -> bool:
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return all(isinstance(item, ast.Constant) for item in node.elts)
+    return isinstance(node, ast.Constant) or dotted(node) in WORDS
 
 
 def split_template(template: str) -> list[tuple[str, str | None, int]]:

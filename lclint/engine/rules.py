@@ -84,7 +84,6 @@ class Rule:
 
 # names that are no fields of the config, so that their rules are asked whatever fields are known
 _BESIDE = ("env.", "keys.", "comments.", "config.", "te.", "torch.", "bridge.")
-_MOST_ASKED = 100
 
 
 class RuleSet:
@@ -94,7 +93,7 @@ class RuleSet:
     ``at_fields`` are severities for some fields only: pairs of a pattern of field paths and the new severities, by rule and case.
     """
 
-    __slots__ = ("rules", "bundles", "every", "about_base", "at_fields", "readers", "chosen", "_index", "_always", "_asked")
+    __slots__ = ("rules", "bundles", "every", "about_base", "at_fields", "readers", "chosen", "_index", "_always")
 
     def __init__(self, rules: Iterable[Rule], bundles: dict[str, tuple[Any, ...]], every: RuleSet | None = None) -> None:
         self.rules = list(rules)
@@ -105,13 +104,12 @@ class RuleSet:
         # what ``lclint.fixes.delta`` makes of the rules, once
         self.readers: tuple[int, dict[str, int], dict[str, int]] | None = None
         self.chosen: dict[int, frozenset[str]] = {}
-        # sets of rules are the bits of a number: the rules by field, those that are always asked, and what ``reading`` made of a set
+        # sets of rules are the bits of a number: the rules by field, and those that are always asked
         self._index: dict[str, int] | None = None
         self._always = 0
-        self._asked: dict[int, tuple[list[Rule], frozenset[str]]] = {}
 
-    def reading(self, known: Iterable[str]) -> tuple[list[Rule], frozenset[str]]:
-        """The rules that read one of those fields, or something beside the fields, and the names of all others."""
+    def reading(self, known: Iterable[str], unasked: set[str] | None) -> list[Rule]:
+        """The rules that read one of those fields, or something beside the fields; the names of all others are added to ``unasked``."""
         if self._index is None:
             self._index = {}
             for number, rule in enumerate(self.rules):
@@ -124,14 +122,9 @@ class RuleSet:
         for name in known:
             if name in index:
                 chosen |= index[name]
-        found = self._asked.get(chosen)
-        if found is None:
-            if len(self._asked) > _MOST_ASKED:
-                self._asked.clear()
-            asked = [rule for number, rule in enumerate(self.rules) if chosen >> number & 1]
-            passed_over = frozenset(rule.name for number, rule in enumerate(self.rules) if not chosen >> number & 1)
-            found = self._asked[chosen] = (asked, passed_over)
-        return found
+        if unasked is not None:
+            unasked.update([rule.name for number, rule in enumerate(self.rules) if not chosen >> number & 1])
+        return [rule for number, rule in enumerate(self.rules) if chosen >> number & 1]
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
