@@ -53,7 +53,9 @@ class Checked:
             gpu=gpu if isinstance(gpu, str) else None,
             gpus=gpus if isinstance(gpus, int) else None,
             findings=findings,
-            undecided=[as_undecided(rule, case, facts if needs else None) for rule, case in undecided if case.severity != OFF],
+            undecided=[
+                (not needs and case.undecided) or as_undecided(rule, case, facts if needs else None) for rule, case in undecided if case.severity != OFF
+            ],
             unasked=frozenset(unasked),
             suppressions=suppressions,
             outlived=outlived,

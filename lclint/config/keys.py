@@ -102,7 +102,7 @@ def check(run: Run) -> dict[str, list[Record]]:
     for name in sorted({name.partition(".")[0] for name in by_user}):
         if name not in sections:
             _unknown_section(run, name, list(sections), found)
-    places: dict[str, tuple[str, Section, dict[str, Field] | None, dict[str, Field] | None] | None] = {}
+    places: dict[str, tuple[str, Section, dict[str, Field] | None, dict[str, Field] | None, Quiet] | None] = {}
     if len(by_user) > MANY:
         by_user = sorted(by_user)
     for name in by_user:
@@ -112,11 +112,17 @@ def check(run: Run) -> dict[str, list[Record]]:
         if parent not in places:
             section_name = parent.partition(".")[0]
             section = _section(run, section_name) if section_name in sections else None
-            places[parent] = None if section is None else (section_name, section, fields_below(run, section, parent), _usual(run, section, parent))
+            places[parent] = None
+            if section is not None:
+                fields, usual = fields_below(run, section, parent), _usual(run, section, parent)
+                places[parent] = (section_name, section, fields, usual, _quiet(fields, usual))
         place = places[parent]
         if place is None:
             continue
-        section_name, section, fields, usual = place
+        section_name, section, fields, usual, quiet = place
+        value = written[name]
+        if value.__class__ in quiet.get(key, ()) and value != "None":
+            continue
         if key == "_target_":
             _class(run, section, section_name, name, found)
             continue
@@ -130,8 +136,6 @@ def check(run: Run) -> dict[str, list[Record]]:
             _of_another_release(run, section_name, name, key, found)
         elif usual is not None and key not in usual and _of_another_release(run, section_name, name, key, found):
             # the class is not named and the usual one does not have the field: it may be one that most classes have lost
-            continue
-        elif written[name].__class__ in _plain_classes(field) and written[name] != "None":
             continue
         elif not run.complete or run.origins[name] == "set" or run.kind == "override":
             _value(name, field, written[name], run, found)
@@ -191,17 +195,24 @@ def _usual(run: Run, section: Section, parent: str) -> dict[str, Field] | None:
 
 
 _SCALARS = {"int": int, "float": float, "bool": bool, "str": str, "null": type(None)}
-_plain: dict[Field, frozenset[type]] = {}
+Quiet = dict[str, frozenset[type]]
+_known_quiet: dict[tuple[int, int], tuple[Any, Any, Quiet]] = {}
 
 
-def _plain_classes(field: Field) -> frozenset[type]:
-    """The classes of values of which nothing is to be said, text ``None`` aside."""
-    found = _plain.get(field)
+def _quiet(fields: dict[str, Field] | None, usual: dict[str, Field] | None) -> Quiet:
+    """By key the classes of values of which nothing is to be said, text ``None`` aside."""
+    found = _known_quiet.get((id(fields), id(usual)))
     if found is None:
-        looked_at = field.deprecated is not None or field.choices is not None
-        kinds = () if looked_at else _SCALARS if "any" in field.kinds else field.kinds & _SCALARS.keys()
-        found = _plain[field] = frozenset(_SCALARS[kind] for kind in kinds)
-    return found
+        made = {
+            key: frozenset(_SCALARS[kind] for kind in (_SCALARS if "any" in field.kinds else field.kinds & _SCALARS.keys()))
+            for key, field in (fields or {}).items()
+            if field.deprecated is None and field.choices is None and (usual is None or key in usual) and key != "_target_"
+        }
+        if len(_known_quiet) > MANY:
+            _known_quiet.clear()
+        # with the fields, so that no others get their ids
+        found = _known_quiet[id(fields), id(usual)] = (fields, usual, made)
+    return found[2]
 
 
 def _of_another_release(run: Run, section: str, name: str, key: str, found: dict[str, list[Record]]) -> bool:

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from lclint.config.run import Run
 
 
-# By section the fields that some run did not have, with the value of one that may be anything and of one that cannot be there: the same
-# few hundred are asked for in every file.
-_ASKED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
+# By section the fields that some run did not have, with the value of one that may be anything and of one that cannot be there, and the
+# fields of which the written value was asked for: the same few hundred names are asked for in every file.
+_ASKED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {}
+_WRITTEN = "written."
 _MOST_SECTIONS = 100
 _MOST_FIELDS = 1_000
 
@@ -27,8 +28,13 @@ class Facts(dict[str, Any]):
 
     def __init__(self, run: Run) -> None:
         super().__init__()
-        for section, (unknown, absent) in _ASKED.items():
-            self.update(unknown if run.is_open(section) else absent)
+        written = run.written
+        for section, (unknown, absent, as_written) in _ASKED.items():
+            is_open = run.is_open(section)
+            self.update(unknown if is_open else absent)
+            other = UNKNOWN if is_open else NOT_APPLICABLE
+            for name, plain in as_written.items():
+                self[name] = written.get(plain, other)
         self.update(run.resolved)
         self.run = run
 
@@ -37,11 +43,15 @@ class Facts(dict[str, Any]):
         value = self.run.missing(name) if declared is None else declared.value(self)
         self[name] = value
         if declared is None:
-            section, dot, field = name.partition(".")
+            plain = name[len(_WRITTEN) :] if name.startswith(_WRITTEN) else name
+            section, dot, field = plain.partition(".")
             if dot and "." not in field and section not in NO_SECTIONS and len(_ASKED) < _MOST_SECTIONS:
-                unknown, absent = _ASKED.setdefault(section, ({}, {}))
-                if len(unknown) < _MOST_FIELDS:
-                    unknown[name], absent[name] = UNKNOWN, NOT_APPLICABLE
+                unknown, absent, as_written = _ASKED.setdefault(section, ({}, {}, {}))
+                if len(unknown) + len(as_written) < _MOST_FIELDS:
+                    if plain is name:
+                        unknown[name], absent[name] = UNKNOWN, NOT_APPLICABLE
+                    else:
+                        as_written[name] = plain
         return value
 
     def undecided_needs(self, names: Iterable[str]) -> list[str]:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from lclint.catalog import tables
-from lclint.config.run import Change, Run
+from lclint.config.run import NO_SECTIONS, Change, Run
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN, State
 
 COMMON_CLASSES = {"model": "megatron.bridge.models.gpt_provider.GPTModelProvider"}
@@ -18,10 +18,19 @@ class Resolution:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.values = dict(run.written)
+        self._absent: dict[str, Any] = {}
 
     def get(self, name: str) -> Any:
         value = self.values.get(name, self)
-        return self.run.missing(name) if value is self else value
+        if value is not self:
+            return value
+        # what run.missing gives: for a field of a section it is the same for all that the section does not have
+        section, _, field = name.partition(".")
+        if not field or "." in field or section in NO_SECTIONS:
+            return self.run.missing(name)
+        if section not in self._absent:
+            self._absent[section] = self.run.missing(name)
+        return self._absent[section]
 
     def has(self, name: str) -> bool:
         """Whether the section's class has the field, as far as can be told."""
