@@ -24,6 +24,7 @@ from lclint.engine.rules import RuleSet
 from lclint.facts.context import Facts
 from lclint.fixes.lower import lower
 from lclint.fixes.symbolic import fixes
+from lclint.fixes.trial import count_grave
 from lclint.ran import run_of
 
 GRAVE = ("crash", "oom")
@@ -247,11 +248,7 @@ def _equal(left: Fix, right: Fix) -> bool:
 def _complaints(rules: RuleSet, run: Run) -> dict[tuple[Any, ...], int]:
     """How often each rule holds that a start-up would be refused or memory runs out."""
     facts = Facts(run)
-    found: dict[tuple[Any, ...], int] = {}
-    for hit in evaluate(rules, facts, GRAVE, hidden=True):
-        key = hit.key(facts)
-        found[key] = found.get(key, 0) + 1
-    return found
+    return count_grave(evaluate(rules, facts, GRAVE, hidden=True), facts)
 
 
 def _worse(before: dict[tuple[Any, ...], int], after: dict[tuple[Any, ...], int]) -> bool:

@@ -192,14 +192,14 @@ class Gpu:
 
     ``key`` is the name that users type and ``name`` the one for messages. ``memory_gb`` is the nominal size,
     ``torch_total_gib`` what PyTorch reports as total capacity (GiB), ``capability`` (major, minor), ``nvlink_domain``
-    the GPUs that NVLink connects (0: none), ``host_gb_per_s`` GPU to host in one direction, ``*_tflops`` dense. ``precisions``
-    are of fp8_tensorwise, fp8_blockwise, mxfp8, nvfp4; ``dispatchers`` those that Bridge accepts there for
+    the GPUs that NVLink connects (0: none), ``host_gb`` the most host memory for each GPU in common machines, ``host_gb_per_s`` GPU to host in one direction,
+    ``*_tflops`` dense. ``precisions`` are of fp8_tensorwise, fp8_blockwise, mxfp8, nvfp4; ``dispatchers`` those that Bridge accepts there for
     MoE (alltoall, allgather, deepep, hybridep, ncclep). ``device_prefix`` begins the device name that PyTorch reports.
     """
 
     __slots__ = (
         "key", "name", "memory_gb", "torch_total_gib", "capability", "nvlink_domain", "gpus_per_node", "precisions", "dispatchers",
-        "host_gb_per_s", "bf16_tflops", "fp8_tflops", "fp4_tflops", "device_prefix", "source",
+        "host_gb", "host_gb_per_s", "bf16_tflops", "fp8_tflops", "fp4_tflops", "device_prefix", "source",
     )  # fmt: skip
 
     key: str
@@ -211,6 +211,7 @@ class Gpu:
     gpus_per_node: int | None
     precisions: tuple[str, ...] | None
     dispatchers: tuple[str, ...] | None
+    host_gb: int | None
     host_gb_per_s: int | None
     bf16_tflops: int | None
     fp8_tflops: int | None

@@ -203,7 +203,9 @@ class Run:
             origin = "env" if self.origins.get(f"env_vars.{name}") is None else self.origins[f"env_vars.{name}"]
         else:
             name = ".".join(str(key) for key in keys if key.__class__ is str)
-            origin = "set" if name in self.sets else self.origins.get(name, "default")
+            # what is said about the cluster is no field, and the user's own word like an override
+            said = name in self.sets or (name.startswith("cluster.") and name in self.given)
+            origin = "set" if said else self.origins.get(name, "default")
             keys = self.key_path(at) if origin == "file" else keys
         place = Place(at=at, origin=origin, path=self.path)
         if origin in BELOW:

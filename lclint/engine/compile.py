@@ -208,9 +208,9 @@ class Compiler:
                 raise file.error(f"no bundle is called {bundle}{_meant(bundle, self.bundle_names)}", *where, "also")
         for field in fix.get("search", []):
             self._check_place(file, field, (*where, "search"))
-        changed = {"set", "remove", "rename", "append", "discard", "replace", "env", "action", "search"} & set(fix)
+        changed = {"set", "remove", "rename", "append", "discard", "replace", "env", "action", "search", "ladder", "levers"} & set(fix)
         if not changed:
-            raise file.error("the fix changes nothing: it needs set, remove, rename, append, discard, replace, env, search or action", *where)
+            raise file.error("the fix changes nothing: it needs set, remove, rename, append, discard, replace, env, search, ladder or action", *where)
         remove = "".join(self._template(file, field, (*where, "remove"), names, each) + ", " for field in fix.get("remove", []))
         lists = "".join(
             f"({operation!r}, {self._changes(file, fix, operation, where, names, each)}), "
@@ -222,8 +222,23 @@ class Compiler:
             f"({self._template(file, fix['title'], (*where, 'title'), names, each)}, {fix['applicability']!r}, "
             f"{self._condition(file, fix.get('when'), (*where, 'when'), names, each)}, "
             f"{self._changes(file, fix, 'set', where, names, each)}, ({remove}), {self._changes(file, fix, 'rename', where, names, each)}, ({lists}), "
-            f"{self._changes(file, fix, 'env', where, names, each)}, {action}, {tuple(fix.get('also', ()))!r}, {tuple(fix.get('search', ()))!r})"
+            f"{self._changes(file, fix, 'env', where, names, each)}, {action}, {tuple(fix.get('also', ()))!r}, {tuple(fix.get('search', ()))!r}, "
+            f"{self._ladder(file, fix['ladder'], (*where, 'ladder'), names, each) if 'ladder' in fix else 'None'}, "
+            f"({''.join(self._lever(file, lever, (*where, 'levers', number), names) for number, lever in enumerate(fix.get('levers', ())))}))"
         )
+
+    def _ladder(self, file: rulefile.RuleFile, ladder: dict[str, Any], where: tuple[str | int, ...], names: set[str], each: bool) -> str:
+        """What to take levers from, how far each carries, when it is enough, and what the title says then."""
+        if ladder["levers"] not in self.bundle_names:
+            raise file.error(f"no bundle is called {ladder['levers']}{_meant(ladder['levers'], self.bundle_names)}", *where, "levers")
+        return (
+            f"({ladder['levers']!r}, {self._value(file, ladder['gain'], (*where, 'gain'), names, each)}, "
+            f"{self._condition(file, ladder['until'], (*where, 'until'), names, each)}, "
+            f"{self._template(file, ladder.get('then', ''), (*where, 'then'), names, each)})"
+        )
+
+    def _lever(self, file: rulefile.RuleFile, lever: dict[str, Any], where: tuple[str | int, ...], names: set[str]) -> str:
+        return f"({float(lever['cost'])!r}, {self._fix(file, lever, where, names)}), "
 
 
 def _meant(name: str, names: Iterable[str]) -> str:

@@ -49,6 +49,11 @@ class Hit:
             return (self.rule.name, self.case.id, without_indices(fill(self.case.at[0], facts)))
 
 
+    def grave_key(self, facts: Facts) -> tuple[Any, ...]:
+        """As ``key``, but one for all that say that memory runs out: which of them does depends on what is largest."""
+        return ("oom",) if self.case.impact == "oom" else self.key(facts)
+
+
 class element:
     """Makes ``item`` and ``index`` of a hit readable while its templates and values are computed."""
 

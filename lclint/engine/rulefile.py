@@ -151,9 +151,15 @@ def _validator(kind: str) -> Any:
             schema = json.load(handle)
         if kind == "bundle":
             fix = schema["$defs"]["fix"]
+            lever = {**fix, "required": [*fix["required"], "cost"], "properties": {**fix["properties"], "cost": {"type": "number", "minimum": 0}}}
+            for key in ("search", "ladder", "rename", "action"):
+                # what is combined with other levers has to be plain changes
+                del lever["properties"][key]
             fix["required"] = ["name", "title"]
             del fix["properties"]["applicability"]
+            del fix["properties"]["ladder"]
             fix["properties"]["name"] = {"$ref": "#/$defs/name"}
+            fix["properties"]["levers"] = {"type": "array", "minItems": 1, "maxItems": 60, "items": lever}
             schema = {"$schema": schema["$schema"], "$defs": schema["$defs"], "$ref": "#/$defs/fix"}
         _validators[kind] = jsonschema.Draft202012Validator(schema)
     return _validators[kind]

@@ -7,6 +7,7 @@ def load() -> None:
     """Import every module of facts, once."""
     from lclint.facts import (  # noqa: F401
         attention,
+        by_hand,
         checkpoint,
         comments,
         crash,
@@ -23,6 +24,7 @@ def load() -> None:
         pipeline,
         precision,
         recompute,
+        room,
         router,
         sequence,
         silent,

@@ -1,17 +1,18 @@
-"""Facts of the memory estimate: whether the job fits, and whether it would with something changed.
+"""Facts of the memory estimate: what the job takes, stage by stage, and whether it fits.
 
 The estimate is made when the first rule asks for one of them; ``lclint.memory`` is not even imported before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lclint.core.states import NOT_APPLICABLE, UNKNOWN
 from lclint.facts.registry import fact
 
 if TYPE_CHECKING:
-    from lclint.memory.result import Estimate
+    from lclint.memory.result import Estimate, Stage
 
 NEEDS = (
     "model.num_layers",
@@ -30,36 +31,62 @@ SOURCE = "lclint.memory"
 GIB = 2**30
 # where the estimates of a run are kept among its facts
 KEPT = "memory.estimates"
+AS_IT_IS = "as it is"
 
 
-def _estimate(g: Any, which: str = "as it is") -> Estimate | None:
-    """An estimate of the run, made once; None where it cannot be made or the change is not possible."""
-    kept = dict.setdefault(g, KEPT, {})
-    if which not in kept:
+def kept(g: Any, which: str, make: Callable[[Any], Estimate | None]) -> Estimate | None:
+    """An estimate of the run or of it with a change, made once; None where it cannot be made or the change is not possible."""
+    found = dict.setdefault(g, KEPT, {})
+    if which not in found:
+        made = None
         # nothing can be said of a model of unknown size, and saying so must cost nothing
-        kept[which] = None if UNKNOWN in (g["model.num_layers"], g["model.hidden_size"]) else _make(g, which)
-    found: Estimate | None = kept[which]
-    return found
+        if UNKNOWN not in (g["model.num_layers"], g["model.hidden_size"]):
+            from lclint.memory.inputs import DIFFUSION
+
+            # what is known of a language model's limits is no advice for these
+            if str(g.run.resolved.get("model._target_")).rpartition(".")[2] not in DIFFUSION:
+                made = make(g.run)
+        found[which] = made if made is not None and made.stages else None
+    result: Estimate | None = found[which]
+    return result
 
 
-def _make(g: Any, which: str) -> Estimate | None:
-    from lclint.memory import levers
-    from lclint.memory.estimate import estimate
-    from lclint.memory.inputs import DIFFUSION
+def present(g: Any) -> Estimate | None:
+    """The estimate of the run as it is."""
 
-    if str(g.run.resolved.get("model._target_")).rpartition(".")[2] in DIFFUSION:
-        # what is known of a language model's limits is no advice for these
-        return None
-    make = {"as it is": estimate, "cp": levers.context_doubled, "tp": levers.tensor_doubled, "selective": levers.selective}[which]
-    found = make(g.run)
-    return found if found is not None and found.stages else None
+    def make(run: Any) -> Estimate | None:
+        from lclint.memory.estimate import estimate
+
+        return estimate(run)
+
+    return kept(g, AS_IT_IS, make)
 
 
-@fact("memory.peak_gib", needs=NEEDS, unit="GiB", source=SOURCE, raw=True)
-def peak(g: Any) -> Any:
-    """Largest peak of any pipeline stage, as PyTorch's allocator counts it."""
-    found = _estimate(g)
-    return UNKNOWN if found is None or found.worst is None else round(found.worst.peak_bytes / GIB, 1)
+def verdict_of(g: Any, found: Estimate) -> Any:
+    """The verdict on an estimate of this run; not oom where batches may be shorter than the full length and what always lies there fits."""
+    if found.verdict != "oom" or g["memory.lengths_vary"] is not True or found.capacity_bytes is None:
+        return UNKNOWN if found.verdict == "unknown" else found.verdict
+    static = max(stage.static_bytes for stage in found.stages)
+    return "oom" if static + found.outside_bytes > found.capacity_bytes else "tight"
+
+
+def gib(amount: float) -> float:
+    """Bytes as GiB, to one place."""
+    return round(amount / GIB, 1)
+
+
+@fact(
+    "memory.lengths_vary",
+    needs=("data.is_sft", "data.offline_packed", "data.padded", "dataset.pad_to_max_length"),
+    unit="true or false",
+    source="Bridge training/config.py:1206-1216 (0.6.2): fixed lengths only for pipelines, experts and on demand",
+    raw=True,
+)
+def lengths_vary(g: Any) -> Any:
+    """Whether a batch is only as long as its longest sample, so that seq_length is no more than an upper bound."""
+    if g["data.is_sft"] is not True or g["data.offline_packed"] is True or g["data.padded"] is True:
+        return g["data.is_sft"] if g["data.is_sft"] is UNKNOWN else False
+    return g["dataset.pad_to_max_length"] is not True
 
 
 @fact("memory.verdict", needs=NEEDS, unit="fits, tight or oom", source=SOURCE, raw=True)
@@ -67,80 +94,97 @@ def verdict(g: Any) -> Any:
     """The largest stage against the GPU's memory: oom only where not even the lower end of the range fits."""
     if g["gpu.memory_gib"] is UNKNOWN:
         return UNKNOWN
-    found = _estimate(g)
-    return UNKNOWN if found is None or found.verdict == "unknown" else found.verdict
+    found = present(g)
+    return UNKNOWN if found is None else verdict_of(g, found)
 
 
-@fact("memory.headroom_gib", needs=NEEDS, unit="GiB", source=SOURCE, raw=True)
-def headroom(g: Any) -> Any:
-    """What the largest stage leaves of the GPU's memory, fragmentation, context and communication counted; negative where it does not fit."""
-    found = _estimate(g)
-    if found is None or found.capacity_bytes is None or found.required_bytes is None:
-        return UNKNOWN
-    return round((found.capacity_bytes - found.required_bytes) / GIB, 1)
+def _measure(name: str, unit: str, meaning: str, measure: Callable[[Estimate], Any]) -> None:
+    """Declare a fact that is read off the estimate of the run as it is."""
+
+    def compute(g: Any) -> Any:
+        found = present(g)
+        return UNKNOWN if found is None else measure(found)
+
+    compute.__doc__ = meaning
+    fact(f"memory.{name}", needs=NEEDS, unit=unit, source=SOURCE, raw=True)(compute)
 
 
-@fact("memory.largest_component", needs=NEEDS, unit="component of the estimate", source=SOURCE, raw=True)
-def largest(g: Any) -> Any:
-    """The component that takes most of the largest stage's peak: weights, optimizer, experts ..."""
-    found = _estimate(g)
-    if found is None or found.worst is None:
-        return UNKNOWN
-    components = found.worst.components
+def _largest(found: Estimate) -> str:
+    components = _worst(found).components
     return max(components, key=lambda name: components[name])
 
 
-@fact("memory.fits_with_cp_doubled", needs=NEEDS, unit="true or false", source=SOURCE, raw=True)
-def fits_with_context(g: Any) -> Any:
-    """Whether the largest stage fits once context parallelism is doubled on the same GPUs."""
-    return _fits(g, "cp")
-
-
-@fact("memory.fits_with_tp_doubled", needs=NEEDS, unit="true or false", source=SOURCE, raw=True)
-def fits_with_tensor(g: Any) -> Any:
-    """Whether the largest stage fits once TP is doubled with sequence parallelism, inside one node."""
-    return _fits(g, "tp")
-
-
-def _fits(g: Any, which: str) -> Any:
-    if _estimate(g) is None or g["gpu.memory_gib"] is UNKNOWN:
+def _headroom(found: Estimate) -> Any:
+    if found.capacity_bytes is None or found.required_bytes is None:
         return UNKNOWN
-    found = _estimate(g, which)
-    return False if found is None else found.verdict == "fits"
+    return gib(found.capacity_bytes - found.required_bytes)
 
 
-@fact("memory.selective_share", needs=NEEDS, unit="share of usable memory", source=SOURCE, raw=True)
-def selective_share(g: Any) -> Any:
-    """What the largest stage would take of the GPU's memory with the family's best selective recompute set."""
-    return _share(g, False)
+def _of_capacity(measure: Callable[[Estimate], float]) -> Callable[[Estimate], Any]:
+    """That many bytes with what lies outside the allocator, as a share of the GPU's memory."""
+
+    def compute(found: Estimate) -> Any:
+        return UNKNOWN if found.capacity_bytes is None else round((measure(found) + found.outside_bytes) / found.capacity_bytes, 3)
+
+    return compute
 
 
-@fact("memory.selective_share_high", needs=NEEDS, unit="share of usable memory", source=SOURCE, raw=True)
-def selective_share_high(g: Any) -> Any:
-    """Upper end of the range of memory.selective_share."""
-    return _share(g, True)
+def _worst(found: Estimate) -> Stage:
+    return max(found.stages, key=lambda stage: stage.peak_bytes)
 
 
-def _share(g: Any, high: bool) -> Any:
-    from lclint.memory import levers
+def _static(found: Estimate) -> int:
+    return max(stage.static_bytes for stage in found.stages)
 
-    found = _estimate(g, "selective")
-    if found is None:
+
+def _reserved(stages: list[Stage], found: Estimate) -> float:
+    """The largest peak of those stages with what the allocator cannot use."""
+    return max((stage.peak_bytes for stage in stages), default=0) * (1 + found.fragmentation)
+
+
+SHARE = "share of the GPU's memory"
+_measure("peak_gib", "GiB", "Largest peak of any pipeline stage, as PyTorch's allocator counts it.", lambda e: gib(_worst(e).peak_bytes))
+_measure("low_gib", "GiB", "Lower end of the range of the largest stage's peak.", lambda e: gib(_worst(e).low_bytes))
+_measure("static_gib", "GiB", "The most that stays allocated on a stage after a step: weights, gradients, optimizer.", lambda e: gib(_static(e)))
+_measure("static_share", SHARE, "What stays allocated, with what lies outside PyTorch's allocator.", _of_capacity(_static))
+_measure("headroom_gib", "GiB", "What the largest stage leaves of the GPU's memory, all counted; negative where it does not fit.", _headroom)
+_measure("share", SHARE, "What the largest stage takes, all counted.", _of_capacity(lambda e: _reserved(e.stages, e)))
+_measure("share_high", SHARE, "Upper end of the range of memory.share.", _of_capacity(lambda e: _worst(e).high_bytes * (1 + e.fragmentation)))
+_measure("last_share", SHARE, "What the last stage takes, all counted.", _of_capacity(lambda e: _reserved(e.stages[-1:], e)))
+_measure("later_share", SHARE, "What the largest stage behind the first takes, all counted.", _of_capacity(lambda e: _reserved(e.stages[1:], e)))
+_measure("largest_component", "component of the estimate", "What takes most of the largest stage's peak: weights, optimizer, experts ...", _largest)
+_measure("largest_component_gib", "GiB", "Size of that component.", lambda e: gib(max(_worst(e).components.values())))
+_measure("worst_stage", "stage, from 0", "The pipeline stage with the largest peak.", lambda e: _worst(e).stage)
+_measure("first_layers", "layers", "Layers on the first stage.", lambda e: e.stages[0].layers)
+_measure("parameters", "parameters", "Parameters of the whole model.", lambda e: e.parameters)
+_measure("last_layers", "layers", "Layers on the last stage.", lambda e: e.stages[-1].layers)
+
+
+@fact(
+    "memory.logits_gib",
+    needs=(
+        "model.vocab_size",
+        "model.seq_length",
+        "train.micro_batch_size",
+        "model.tensor_model_parallel_size",
+        "model.context_parallel_size",
+    ),
+    unit="GiB",
+    source="MBS x sequence / CP x vocabulary / TP x 4 bytes",
+)
+def logits(vocabulary: int, length: int, micro_batch: int, tp: int, cp: int) -> float:
+    """One FP32 tensor of the logits of a micro batch on a rank of the last stage."""
+    return round(4 * micro_batch * length * vocabulary / (tp * cp) / GIB, 2)
+
+
+@fact("memory.experts_share", needs=(*NEEDS, "model.num_moe_experts"), unit="share of the GPU's memory", source=SOURCE, raw=True)
+def experts_share(g: Any) -> Any:
+    """Optimizer state of a rank's experts; not applicable to dense models."""
+    found = present(g)
+    if found is None or found.capacity_bytes is None:
         return UNKNOWN
-    part = levers.share(found, high)
-    return part if part is UNKNOWN else round(part, 2)
+    if not g["model.num_moe_experts"]:
+        return NOT_APPLICABLE
+    from lclint.memory.alternatives import expert_state_bytes
 
-
-@fact("memory.halved_share", needs=(*NEEDS, "family.kind"), unit="share of usable memory", source=SOURCE, raw=True)
-def halved_share(g: Any) -> Any:
-    """Smallest share over the legal layouts in which one of TP, PP, CP is halved and the tokens per rank stay within the family's limit.
-
-    Not applicable where none of them can be halved.
-    """
-    if _estimate(g) is None or g["gpu.memory_gib"] is UNKNOWN or g["family.kind"] is UNKNOWN:
-        return UNKNOWN
-    from lclint.memory import levers
-
-    shares = [levers.share(found) for found in levers.halved(g.run, g["family.kind"] == "attention-moe") if found.stages]
-    known = [part for part in shares if part is not UNKNOWN]
-    return round(min(known), 2) if known else NOT_APPLICABLE
+    return round(expert_state_bytes(g.run) / found.capacity_bytes, 3)

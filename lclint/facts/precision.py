@@ -16,6 +16,20 @@ def _presets(g: Any) -> dict[str, Any]:
     return tables.precision_presets(g.run.release)
 
 
+def _fitting(g: Any) -> list[str]:
+    """Names of presets whose number format the GPU has kernels for; all where the GPU is not known."""
+    known = g["gpu.precisions"]
+    if known.__class__ is not list:
+        return list(_presets(g))
+    formats = {"tensorwise": "fp8_tensorwise", "delayed": "fp8_tensorwise", "blockwise": "fp8_blockwise", "mxfp8": "mxfp8"}
+    found = []
+    for name, fields in _presets(g).items():
+        wanted = "nvfp4" if fields.get("fp4") else formats.get(fields.get("fp8_recipe"), "") if fields.get("fp8") else None
+        if wanted is None or wanted in known:
+            found.append(name)
+    return found
+
+
 @fact("precision.unknown_preset", needs=(PRESET,), unit="name", source="Bridge training/mixed_precision.py:455 (0.6.2)", raw=True)
 def unknown_preset(g: Any) -> Any:
     """The preset that mixed_precision names when Bridge has none of that name; not applicable otherwise."""
@@ -25,18 +39,19 @@ def unknown_preset(g: Any) -> Any:
     return NOT_APPLICABLE if value.replace("-", "_") in _presets(g) else value
 
 
-@fact("precision.nearest_preset", needs=("precision.unknown_preset",), unit="name", source="nearest spelling among Bridge's presets", raw=True)
+@fact("precision.nearest_preset", needs=("precision.unknown_preset",), unit="name", source="nearest spelling among presets that the GPU can run", raw=True)
 def nearest_preset(g: Any) -> Any:
     """The preset that an unknown name probably means; null when none is near."""
     name = g["precision.unknown_preset"]
     if name.__class__ is not str:
         return name
-    presets = list(_presets(g))
+    presets = _fitting(g)
     plain = name.strip().lower().replace("-", "_").replace(" ", "_")
     if plain + "_mixed" in presets:
         return plain + "_mixed"
-    words = {"bf16": "bf16_mixed", "bfloat16": "bf16_mixed", "16_mixed": "fp16_mixed", "fp16": "fp16_mixed", "bf16_fp8": "bf16_with_fp8_current_scaling_mixed"}
-    if plain in words:
+    words = {"bf16": "bf16_mixed", "bfloat16": "bf16_mixed", "16_mixed": "fp16_mixed", "fp16": "fp16_mixed"}
+    words.update(dict.fromkeys(("fp8", "fp8_mixed", "bf16_fp8", "bf16_with_fp8", "bf16_with_fp8_mixed"), "bf16_with_fp8_current_scaling_mixed"))
+    if words.get(plain) in presets:
         return words[plain]
     import difflib
 
@@ -45,8 +60,8 @@ def nearest_preset(g: Any) -> Any:
 
 @fact("precision.presets", needs=(PRESET,), unit="names", source="Bridge training/mixed_precision.py:173-449 (0.6.2)", raw=True)
 def presets(g: Any) -> Any:
-    """Names of all presets."""
-    return sorted(_presets(g))
+    """Names of the presets that the GPU can run."""
+    return sorted(_fitting(g))
 
 
 @fact("precision.lost", needs=(PRESET,), unit="records", source="Bridge training/mixed_precision.py:146-166 (0.6.2)", raw=True)

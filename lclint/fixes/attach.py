@@ -6,9 +6,10 @@ from lclint.config.changes import changed_list
 from lclint.config.run import Run
 from lclint.core.finding import Fix
 from lclint.engine.evaluate import Hit
+from lclint.fixes.ladder import climb
 from lclint.fixes.lower import lower
 from lclint.fixes.revert import take_back
-from lclint.fixes.symbolic import fixes
+from lclint.fixes.symbolic import Ladder, fixes
 from lclint.fixes.trial import Trial
 
 
@@ -21,7 +22,9 @@ def attach(trial: Trial, hits: list[Hit]) -> None:
         chosen: list[Fix] = []
         for fix, search in fixes(hit, trial.facts, trial.rules):
             found: Fix | None = fix
-            if search:
+            if isinstance(search, Ladder):
+                found = climb(trial, hit, fix, search)
+            elif search:
                 found = trial.search(hit, fix, search)
             elif _changes(fix) and not trial.solves(hit, fix):
                 found = None

@@ -100,6 +100,9 @@ def _fault(finding: Finding, old: FileReport, new: FileReport, step: bool) -> st
     # a case may be carried by another field after the change, and the next case of the same rule may have been hidden by this one
     known = {f.rule for f in old.findings}
     grave = [f for f in new.findings if f.impact in GRAVE and f.rule not in known]
+    if sum(f.impact == "oom" for f in new.findings) <= sum(f.impact == "oom" for f in old.findings):
+        # which rule says that memory runs out depends on what is largest
+        grave = [f for f in grave if f.impact != "oom"]
     if grave:
         return f"it brings {grave[0].rule}"
     undecided = {(u.rule, u.case) for u in old.undecided}

@@ -15,26 +15,54 @@ class Undecidable(Exception):
     """A value of the fix is unknown or not applicable."""
 
 
-def fixes(hit: Hit, facts: Facts, rules: RuleSet) -> list[tuple[Fix, tuple[str, ...]]]:
-    """The fixes that the hit's case offers, in order, each with the layout fields that it wants searched."""
-    result = []
+class Ladder:
+    """What a fix puts together from priced levers: the bundle that holds them, what they raise, what is enough, what is said then."""
+
+    __slots__ = ("levers", "gain", "until", "then")
+
+    def __init__(self, row: tuple[Any, ...]) -> None:
+        self.levers, self.gain, self.until, self.then = row
+
+
+Levers = list[tuple[float, Fix]]
+
+
+def fixes(hit: Hit, facts: Facts, rules: RuleSet) -> list[tuple[Fix, tuple[str, ...] | Ladder]]:
+    """The fixes that the hit's case offers, in order, each with what completes it: layout fields to search (none: it is whole), or a ladder."""
+    result: list[tuple[Fix, tuple[str, ...] | Ladder]] = []
     with element(facts, hit):
         for name in hit.case.fixes:
             row = hit.rule.fixes[name]
-            try:
-                fix = _fix(name, row, facts)
-                if fix is None:
-                    continue
-                for bundle in row[9]:
-                    _join(fix, bundle, rules, facts)
-            except Undecidable:
-                continue
-            result.append((fix, row[10]))
+            fix = _whole(name, row, facts, rules)
+            if fix is not None:
+                result.append((fix, row[10] if row[11] is None else Ladder(row[11])))
     return result
 
 
+def levers(bundle: str, facts: Facts, rules: RuleSet) -> Levers:
+    """The levers of a bundle that can be turned in this run, each with its cost, in the order of the bundle."""
+    found = []
+    for cost, row in rules.bundles[bundle][12] if bundle in rules.bundles else ():
+        fix = _whole(bundle, row, facts, rules)
+        if fix is not None:
+            found.append((cost, fix))
+    return found
+
+
+def _whole(name: str, row: tuple[Any, ...], facts: Facts, rules: RuleSet) -> Fix | None:
+    """The filled fix with its bundles; None where it does not apply or a value of it is not known."""
+    try:
+        fix = _fix(name, row, facts)
+        for bundle in row[9] if fix is not None else ():
+            assert fix is not None
+            _join(fix, bundle, rules, facts)
+    except Undecidable:
+        return None
+    return fix
+
+
 def _fix(name: str, row: tuple[Any, ...], facts: Facts) -> Fix | None:
-    title, applicability, when, values, remove, rename, lists, env, action, _, _ = row
+    title, applicability, when, values, remove, rename, lists, env, action = row[:9]
     if when is not None and when(facts) is not True:
         return None
     fix = Fix(name=name, title="", applicability=applicability)
@@ -46,7 +74,7 @@ def _fix(name: str, row: tuple[Any, ...], facts: Facts) -> Fix | None:
 
 def _join(fix: Fix, name: str, rules: RuleSet, facts: Facts) -> None:
     """Add the changes of a bundle, and of the bundles that it names, where they hold; what the fix says itself stays."""
-    _, _, when, values, remove, rename, lists, env, _, also, _ = rules.bundles[name]
+    _, _, when, values, remove, rename, lists, env, _, also = rules.bundles[name][:10]
     if when is not None and when(facts) is not True:
         return
     bundle = Fix(name="", title="", applicability="safe")

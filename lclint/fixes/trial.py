@@ -26,7 +26,7 @@ class Trial:
         # the user's choice of rules is about what is reported; what a fix may break is the same for all
         self.rules = rules.every
         # a case that the first one of its rule hides is there already: showing itself is not being new
-        self.present = self._count(evaluate(self.rules, facts, GRAVE, hidden=True), facts)
+        self.present = count_grave(evaluate(self.rules, facts, GRAVE, hidden=True), facts)
         self.shown: dict[tuple[str, ...], Complaints] = {}
 
     def after(self, fix: Fix) -> Run:
@@ -51,7 +51,7 @@ class Trial:
         complaint = hit.key(self.facts)
         if left.get(complaint, 0) >= self.shown[impacts].get(complaint, 1):
             return False
-        grave = self._count([other for other in hits if other.case.impact in GRAVE], facts)
+        grave = count_grave(hits, facts)
         return all(number <= self.present.get(key, 0) for key, number in grave.items())
 
     def _count(self, hits: list[Hit], facts: Facts) -> Complaints:
@@ -80,3 +80,13 @@ class Trial:
         """Whether nothing that stops the run is left about the fields that move: one move is better than two."""
         hits = evaluate(self.rules, Facts(self.after(fix)), GRAVE)
         return not any(other.case.severity == "error" and not other.rule.fields.isdisjoint(move) for other in hits)
+
+
+def count_grave(hits: list[Hit], facts: Facts) -> Complaints:
+    """How often each crash is found, and how often that memory runs out."""
+    found: Complaints = {}
+    for hit in hits:
+        if hit.case.impact in GRAVE:
+            key = hit.grave_key(facts)
+            found[key] = found.get(key, 0) + 1
+    return found

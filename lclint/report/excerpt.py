@@ -89,6 +89,8 @@ def _elsewhere(place: Place, file: FileReport, options: Options, finding: Findin
 
 def _option(place: Place, options: Options) -> tuple[str, int] | None:
     """The command-line option that gave the value, and where in it the value starts."""
+    if place.at == "cluster.gpus" and options.gpus is not None:
+        return f"--gpus {options.gpus}", len("--gpus ")
     if place.origin == "set":
         given = [(option, text) for option, texts in (("--set ", options.sets), ("", options.words)) for text in texts]
         for option, text in reversed(given):
@@ -110,7 +112,7 @@ def described(place: Place, file: FileReport, options: Options) -> str:
     if place.origin == "file":
         return place.at if place.path in (None, file.path) else f"{place.at} ({place.path})"
     source = {
-        "set": "--set",
+        "set": "--gpus" if place.at.startswith("cluster.") else "--set",
         "env": "environment",
         "base": f"--base {options.base}" if options.base else "base config",
         "recipe": f"recipe {file.recipe}" if file.recipe else "recipe",

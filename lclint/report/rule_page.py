@@ -84,6 +84,8 @@ def _fix(name: str, fix: dict[str, Any], width: int) -> Iterator[str]:
     described += [f"with {bundle}" for bundle in fix.get("also", [])]
     if "search" in fix:
         described.append(f"search the nearest layout by {', '.join(fix['search'])}")
+    if "ladder" in fix:
+        described.append(f"the cheapest of {fix['ladder']['levers']} after which {_expression(fix['ladder']['until'])}")
     if "action" in fix:
         described.append(fix["action"])
     for change in described:

@@ -242,3 +242,20 @@ def test_a_slip_on_the_command_line_is_refused(cli: Run, tmp_path: Path, argumen
     assert (done.status, done.out) == (2, "")
     assert done.err.count("\n") == 1
     assert message in done.err
+
+
+def test_a_recipe_on_the_fewest_gpus_is_told_how_many_it_needs(cli: Callable[..., Any]) -> None:
+    done = cli("check", "--recipe", "llama3_8b_pretrain_2gpu_h100_bf16_config", "--gpu", "h100", "--gpus", "2")
+    assert done.status == 0
+    assert "states-do-not-fit [LC217, advice]" in done.out
+    assert "    --gpus 2\n           ^\n" in done.out
+    assert "[by hand]: Use 16 GPUs" in done.out
+
+
+def test_what_cannot_fit_is_an_error_with_the_cheapest_way_out(cli: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_text("# lclint: recipe=llama3_8b_pretrain_8gpu_h100_bf16_config gpu=h100 gpus=8\ntrain:\n  micro_batch_size: 8   # faster?\n")
+    done = cli("check", "run.yaml")
+    assert done.status == 1
+    assert "error: does-not-fit [LC201, oom]" in done.out
+    assert cli("check", "run.yaml", "--fix", "--unsafe-fixes").status == 0
+    assert (tmp_path / "run.yaml").read_text().endswith("  micro_batch_size: 1   # faster?\n")

@@ -25,16 +25,16 @@ def test_an_estimate_that_fits(small: Callable[..., Run]) -> None:
 def test_context_and_tensor_parallelism_may_make_room(small: Callable[..., Run]) -> None:
     facts = Facts(small(8, seq_length=262144, global_batch_size=8))
     assert facts["memory.verdict"] == "oom"
-    assert facts["memory.fits_with_cp_doubled"] is False
+    assert facts["memory.fits_with_context_parallelism"] is False
     roomier = Facts(small(8, seq_length=131072, global_batch_size=8))
     assert roomier["memory.verdict"] == "oom"
-    assert roomier["memory.fits_with_cp_doubled"] is True
-    assert roomier["memory.fits_with_tp_doubled"] is True
+    assert roomier["memory.fits_with_context_parallelism"] is True
+    assert roomier["memory.fits_with_tensor_parallelism"] is True
 
 
 def test_a_degree_that_does_not_divide_makes_no_room(small: Callable[..., Run]) -> None:
-    assert Facts(small(1, seq_length=131072))["memory.fits_with_cp_doubled"] is False
-    assert Facts(small(8, num_attention_heads=15, hidden_size=960))["memory.fits_with_tp_doubled"] is False
+    assert Facts(small(1, seq_length=131072))["memory.fits_with_context_parallelism"] is False
+    assert Facts(small(8, num_attention_heads=15, hidden_size=960))["memory.fits_with_tensor_parallelism"] is False
 
 
 def test_selective_recompute_lies_between_none_and_full(small: Callable[..., Run]) -> None:
@@ -53,7 +53,7 @@ def test_what_cannot_be_estimated_is_unknown(small: Callable[..., Run]) -> None:
     del run.resolved["model.vocab_size"]
     run.complete = False
     facts = Facts(run)
-    names = ("peak_gib", "verdict", "headroom_gib", "largest_component", "fits_with_cp_doubled", "selective_share", "halved_share")
+    names = ("peak_gib", "verdict", "headroom_gib", "largest_component", "fits_with_context_parallelism", "selective_share", "halved_share")
     assert [facts[f"memory.{name}"] for name in names] == [UNKNOWN] * len(names)
     assert Facts(small(8, gpu=None))["memory.verdict"] is UNKNOWN
 

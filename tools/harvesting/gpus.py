@@ -7,7 +7,7 @@ import pathlib
 from typing import Any
 
 _NUMBERS = {
-    "memory_gb": int, "torch_total_gib": float, "nvlink_domain": int, "gpus_per_node": int, "host_gb_per_s": int,
+    "memory_gb": int, "torch_total_gib": float, "nvlink_domain": int, "gpus_per_node": int, "host_gb": int, "host_gb_per_s": int,
     "bf16_tflops": int, "fp8_tflops": int, "fp4_tflops": int,
 }  # fmt: skip
 _PRECISIONS = ("fp8_tensorwise", "fp8_blockwise", "mxfp8", "nvfp4")
