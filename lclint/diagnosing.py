@@ -107,6 +107,8 @@ def of_crash(crash: Crash, config: str | None, text: str | None, options: Option
     scale = _known(facts["crash.estimate_scale"]) if before is None else before.scale
     about_crashes, others = _split(rules)
     hits = evaluate(about_crashes, facts)
+    # a fix that several rules offer stands with the first finding
+    hits.sort(key=lambda hit: hit.rule.name not in FIRST)
     for hit in hits:
         finding = describe(hit, facts)
         _place(finding, crash)

@@ -17,6 +17,9 @@ from lclint.crash.record import Crash
 from lclint.sources import document as documents
 from lclint.sources import files
 
+# memory by which a GPU differs from the one that a config names: ECC and reserved parts differ by less
+OTHER_GPU = 0.15
+
 
 def run_of(crash: Crash, config: str | None, text: str | None, options: Options, patched: frozenset[str] = frozenset()) -> Run:
     """The run of the config file, with what the log prints laid over it: the log is what ran.
@@ -52,8 +55,11 @@ def run_of(crash: Crash, config: str | None, text: str | None, options: Options,
     for name, value in crash.environment.items():
         run.environment.setdefault(name, value)
     given = run.given
-    if crash.world_size is not None and isinstance(given.get("cluster.gpus"), State):
+    # a comment in the config names what was meant to run
+    if crash.world_size is not None and (isinstance(given.get("cluster.gpus"), State) or (crash.world_stated and options.gpus is None)):
         given["cluster.gpus"] = crash.world_size
+    if options.gpu is None and crash.capacity_bytes is not None and _another_gpu(given.get("gpu.memory_gib"), crash.capacity_bytes / 2**30):
+        given = run.given = {name: value for name, value in given.items() if not name.startswith("gpu.")}
     if "gpu.name" not in given:
         if crash.gpu is not None:
             given.update(gpu_facts(crash.gpu))
@@ -65,6 +71,11 @@ def run_of(crash: Crash, config: str | None, text: str | None, options: Options,
     run.crash = crash
     resolve(run)
     return run
+
+
+def _another_gpu(named: Any, gib: float) -> bool:
+    """Whether a GPU's memory, by its name, is not what the log says."""
+    return isinstance(named, (int, float)) and abs(named - gib) > OTHER_GPU * named
 
 
 def _with_recipe(options: Options, crash: Crash) -> Options:

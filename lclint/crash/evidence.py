@@ -18,7 +18,7 @@ def of(crash: Crash, event: Event, collector: Collector) -> list[Evidence]:
     if not event.frames and event.during and event.during_line:
         shown.append(Evidence(path=event.file, line=event.during_line, text=f"begins {event.during}"))
     if event.iteration is not None and collector.progress.iteration_file == event.file and 0 < event.iteration_line < event.line:
-        shown.append(Evidence(path=event.file, line=event.iteration_line, text=f"iteration {event.iteration} is the last one reported before it"))
+        shown.append(Evidence(path=event.file, line=event.iteration_line, text=_reached(event.iteration)))
     full = [reading for reading in collector.progress.readings if reading.max_reserved]
     if full:
         most = max(full, key=lambda reading: reading.max_reserved or 0)
@@ -30,6 +30,10 @@ def of(crash: Crash, event: Event, collector: Collector) -> list[Evidence]:
             )
         )
     return shown
+
+
+def _reached(iteration: int) -> str:
+    return f"iteration {iteration} is the last one reported before it" if iteration else "training begins; no iteration is reported before it"
 
 
 def of_frames(file: str, frames: list[Frame]) -> list[Evidence]:

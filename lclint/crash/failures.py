@@ -40,6 +40,7 @@ SIGNATURES = (
     _s("device-assert", "not_memory", CAUSE, ("device-side assert", "Assertion `"), r"device-side assert triggered|Assertion `[^`]*` failed"),
     _s("cublas-handle", "cublas_oom", CAUSE, ("CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED"), r"CU(?:BLAS|DNN)_STATUS_ALLOC_FAILED"),
     _s("cublas-handle", "cublas_oom", PROBABLE, ("CUBLAS_STATUS_NOT_INITIALIZED", "CUDNN_STATUS_NOT_INITIALIZED"), r"CU(?:BLAS|DNN)_STATUS_NOT_INITIALIZED"),
+    _s("cublas-handle", "cublas_oom", CAUSE, ("the resource allocation failed",), r"cu(?:BLAS|DNN)\w* [Ee]rror: the resource allocation failed"),
     _s("cuda-malloc", "gpu_oom", CAUSE, ("rror: out of memory", "CUDA_ERROR_OUT_OF_MEMORY", "cudaErrorMemoryAllocation"), r"CUDA (?:driver |runtime )?[Ee]rror: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation(?!\s*=)"),
     _s("cache-blocks", "gpu_oom", CAUSE, ("cache blocks", "mem-fraction-static", "KV cache", "on startup is less than"), r"No available memory for the cache blocks|Not enough memory\. Please try to increase --mem-fraction-static|(?:max seq len|model length)[^\n]{0,80}is larger than the [^\n]{0,60}KV cache|larger than the available KV cache memory|Free memory on device[^\n]{0,80}on startup is less than desired", "init"),
     _s("dataloader-bus-error", "shm", CAUSE, ("Bus error",), r"killed by signal: Bus error|out of shared memory\. Please try to raise|Unexpected bus error", "dataloader"),

@@ -35,14 +35,23 @@ def judged(events: Sequence[Event], progress: Progress) -> list[Event]:
 
 
 def failure(events: Sequence[Event], progress: Progress) -> Event | None:
-    """The failure that ended the run: of its last attempt, unless that died of the same again."""
+    """The failure that ended the run: the first one that no later attempt got past."""
+    return _first(_standing(events, progress))
+
+
+def later(events: Sequence[Event], progress: Progress, found: Event) -> Event | None:
+    """What a later attempt than that of the failure ``found`` ended with, where it is of another kind."""
+    after = _first([event for event in _standing(events, progress) if event.attempt > found.attempt])
+    return after if after is not None and after.kind != found.kind else None
+
+
+def _standing(events: Sequence[Event], progress: Progress) -> list[Event]:
+    """The failures that can have ended the run."""
     real = [e for e in events if not e.handled and not e.quoted and not _survived(e, progress) and not _after_the_end(e, progress)]
-    last = max((event.attempt for event in real), default=0)
-    if last:
-        final = _first([event for event in real if event.attempt == last])
-        if final is not None and final.kind == "not_memory" and final.weight == failures.CAUSE:
-            return final
-    return _first(real)
+    reached: dict[int, int] = {}
+    for event in real:
+        reached[event.attempt] = max(reached.get(event.attempt, -1), -1 if event.iteration is None else event.iteration)
+    return [e for e in real if not any(attempt > e.attempt and n > (-1 if e.iteration is None else e.iteration) for attempt, n in reached.items())]
 
 
 def _first(real: Sequence[Event]) -> Event | None:

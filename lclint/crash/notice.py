@@ -136,7 +136,7 @@ class Notice:
             if nccl is not None:
                 event.host = nccl["host"]
                 event.local = int(nccl["gpu"])
-                if event.rank is None and event.kind == "nccl_oom":
+                if event.rank is None and event.kind in ("nccl_oom", "shm"):
                     event.rank = self.processes.get((nccl["host"], nccl["pid"]))
             if signature.name == "deepep-timeout" and event.rank is None:
                 event.rank = self._named_rank
@@ -211,7 +211,8 @@ class Notice:
             self.failed = True
             if event.rank is not None and len(self.failed_ranks) < MOST_RANKS:
                 self.failed_ranks.setdefault(event.rank)
-        if memory and event.rank is None and event.kind in ("nccl_oom", "nvshmem_oom", "cublas_oom"):
+        of_nccl = event.kind == "shm" and "NCCL" in event.text
+        if memory and event.rank is None and (of_nccl or event.kind in ("nccl_oom", "nvshmem_oom", "cublas_oom")):
             self._wanting.append((event, self._order))
         if memory and event.kind in ("nccl_oom", "nvshmem_oom") and event.rank is not None and not event.frames:
             self._wanting.append((event, self._order))

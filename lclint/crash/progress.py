@@ -13,12 +13,18 @@ MOST_VARIABLES = 200
 _END = re.compile(r"\[after training is done\]|\[exiting program|Training finished|training finished|`Trainer\.fit` stopped|max_steps=\d+` reached")
 _ATTEMPT = re.compile(r"attempt_(\d{1,6})/")
 _BEGUN = re.compile(r"before the start of training step|[Ss]tarting training loop|^training \.\.\.$")
+# what a program prints once, at its start: behind iterations it is another attempt in the same file
+_START = re.compile(
+    r"using world size: \d|Setting rerun_state_machine\.current_iteration to|[Ss]tarting training loop at iteration|"
+    r"\[after megatron is initialized\]"
+)
 _RESTART = re.compile(r"will restart worker group|Restarting worker group|attempts? left", re.IGNORECASE)
 
 
 class Progress:
     """``feed`` takes records; ``during`` is the phase that the last progress line began ("" for none), ``attempt`` counts restarts.
 
+    An attempt is a start of the training program: torchrun says so, or the lines of a start follow iterations.
     ``iterations`` holds the last iteration of each file, ``ends`` the line on which a file says that training is over;
     ``training`` says that it has begun.
     """
@@ -38,14 +44,15 @@ class Progress:
         self.attempt = 0
         self.ends: dict[str, int] = {}
         self.training = False
+        self._trained = False
         self._file = ""
 
     def begin(self, file: str) -> None:
         """A new file begins."""
         self._file = file
         named = _ATTEMPT.search(file.replace("\\", "/"))
-        if named is not None:
-            self.attempt = int(named[1])
+        self.attempt = 0 if named is None else int(named[1])
+        self._trained = False
         self.during = ""
         self.during_line = 0
 
@@ -74,8 +81,9 @@ class Progress:
             self.versions.setdefault(name, version)
         if self.device is None:
             self.device = environment.device_name(text)
-        if _RESTART.search(text):
+        if _RESTART.search(text) or (self._trained and _START.search(text)):
             self.attempt += 1
+            self._trained = False
         if "training" in text and not self.training and _BEGUN.search(text):
             self.training = True
         if ("done" in text or "exiting" in text or "raining" in text or "reached" in text) and _END.search(text):
@@ -84,6 +92,7 @@ class Progress:
     def reached(self, iteration: int, milliseconds: float | None, number: int) -> None:
         """An iteration is complete."""
         self._set(iteration, number)
+        self._trained = True
         self.during = ""
         if milliseconds is not None:
             _keep(self.throughput, (iteration, milliseconds))

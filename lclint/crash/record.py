@@ -74,7 +74,8 @@ class Crash(Record):
     ``signature`` names the pattern that the failure matched, ``error`` is its text, ``path`` and ``line`` where it stands. ``iteration`` is the
     last one reported complete before it. ``allocated_bytes`` includes CUDA graphs' private pools. ``settings`` is the configuration that the
     log prints, by Bridge's field names; ``defaults_known`` is true where the log prints every value that is not a default. ``recipe`` is the one
-    that the launch command names.
+    that the launch command names. ``world_stated`` says that ``world_size`` is
+    stated, and not the largest communicator seen. ``later_error`` is what a later attempt ended with, where that is of another kind.
     """
 
     __slots__ = (
@@ -114,6 +115,7 @@ class Crash(Record):
         "setting_lines",
         "defaults_known",
         "world_size",
+        "world_stated",
         "gpu",
         "environment",
         "versions",
@@ -121,6 +123,7 @@ class Crash(Record):
         "recipe",
         "last_phase",
         "first_error",
+        "later_error",
         "notes",
         "lines",
     )
@@ -160,6 +163,7 @@ class Crash(Record):
     setting_lines: dict[str, int]
     defaults_known: bool
     world_size: int | None
+    world_stated: bool
     gpu: str | None
     environment: dict[str, str]
     versions: dict[str, str]
@@ -167,6 +171,7 @@ class Crash(Record):
     recipe: str | None
     last_phase: str | None
     first_error: str | None
+    later_error: str | None
     notes: list[str]
     lines: int
     defaults = {
@@ -206,6 +211,7 @@ class Crash(Record):
         "setting_lines": {},
         "defaults_known": False,
         "world_size": None,
+        "world_stated": False,
         "gpu": None,
         "environment": {},
         "versions": {},
@@ -213,6 +219,7 @@ class Crash(Record):
         "recipe": None,
         "last_phase": None,
         "first_error": None,
+        "later_error": None,
         "notes": [],
         "lines": 0,
     }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from lclint.core.errors import InputError
 from lclint.core.finding import Evidence
-from lclint.crash import environment, evidence, first, phases, snapshot
+from lclint.crash import environment, evidence, failed_phase, first, phases, snapshot
 from lclint.crash.collect import Collector
 from lclint.crash.events import Event
 from lclint.crash.inputs import logs, snapshots
@@ -22,9 +22,6 @@ THRASH_SLOWDOWN = 1.25
 FULL_SLOWDOWN = 1.5
 FULL_SHARE = 0.94
 _ATTEMPT = re.compile(r"attempt_\d+/")
-# errors by which a config is refused
-_REFUSALS = ("AssertionError", "ValueError", "NotImplementedError", "RuntimeError", "TypeError")
-_LIBRARIES = ("CUDA", "NCCL", "cuda", "cudnn", "cublas", "Triton", "DeepEP")
 
 
 def diagnose(paths: Iterable[str], progress: Callable[[int], None] | None = None) -> Crash:
@@ -106,6 +103,7 @@ def summarise(collector: Collector) -> Crash:
     )
     crash.recipe = collector.settings.recipe
     crash.world_size = collector.settings.world_size or collector.world or None
+    crash.world_stated = collector.settings.world_size is not None
     if collector.tasks_are_nodes:
         # srun's label is the number of a launcher, which has several ranks
         for labelled in collector.notice.events:
@@ -115,6 +113,8 @@ def summarise(collector: Collector) -> Crash:
     own = [event.rank for event in events if event.rank in collector.notice.failed_ranks]
     crash.failed_ranks = list(dict.fromkeys([*(rank for rank in own if rank is not None), *collector.notice.failed_ranks]))
     event = first.failure(events, collector.progress)
+    after = None if event is None else first.later(events, collector.progress, event)
+    crash.later_error = None if after is None else f"{evidence.short(after.text)} (line {after.line})"
     if event is None:
         _without_failure(crash, collector, events)
     else:
@@ -154,7 +154,7 @@ def _with_failure(crash: Crash, collector: Collector, event: Event, events: list
         crash.local_gpu = collector.notice.root_local if crash.local_gpu is None else crash.local_gpu
     if crash.first_rank is None and event.kind == "host_oom":
         crash.first_rank = next((e.rank for e in events if e.kind == "host_oom" and e.rank is not None), None)
-    crash.phase = _phase(event, crash)
+    crash.phase = failed_phase.of(event)
     if crash.kind == "gpu_oom" and crash.phase == "graph_capture":
         crash.kind = "cuda_graph_oom"
     crash.evidence = evidence.of(crash, event, collector)
@@ -186,51 +186,19 @@ def _sizes(crash: Crash, event: Event) -> None:
         crash.local_gpu = message.index
 
 
-def _phase(event: Event, crash: Crash) -> str:
-    if event.frames:
-        phase = phases.of_frames(event.frames)
-        if phase == "unknown":
-            phase = phases.of_frames(reversed(event.frames))
-        if phase == "init" and event.kind == "nccl_oom":
-            return "nccl_init"
-        if event.phase is not None and (phase in ("unknown", "init") or event.kind == "shm"):
-            return event.phase
-        if phase != "unknown":
-            return phase
-    if event.phase is not None:
-        return event.phase
-    if event.kind == "nccl_oom":
-        return "nccl_init"
-    if event.kind in ("shm",):
-        return "dataloader"
-    if event.signature == "device-assert":
-        return "forward"
-    if event.during in ("checkpoint_load", "checkpoint_save", "eval", "graph_capture", "model_build"):
-        return event.during
-    if event.kind == "host_oom" and event.during == "dataloader":
-        return event.during
-    if (
-        event.signature == "error"
-        and event.iteration is None
-        and any(name in event.text[:80] for name in _REFUSALS)
-        and not any(n in event.text for n in _LIBRARIES)
-    ):
-        return "init"
-    return "unknown"
-
-
 def _without_failure(crash: Crash, collector: Collector, events: list[Event]) -> None:
     """No failure: a handled one, an allocator that thrashes, quoted text, or a healthy run."""
     handled = next((event for event in events if event.handled), None)
     quoted = next((event for event in events if event.quoted), None)
     if handled is not None:
-        crash.kind, crash.signature, crash.error = "handled_oom", "handled", evidence.short(handled.text)
+        restarted = handled.attempt < collector.progress.attempt and bool(handled.frames)
+        crash.kind, crash.signature, crash.error = "handled_oom", "restarted" if restarted else "handled", evidence.short(handled.text)
         crash.path, crash.line = handled.file, handled.line
         crash.first_rank = handled.rank
         if handled.message is not None:
             _sizes(crash, handled)
         crash.frames = handled.frames
-        crash.phase = handled.phase or _phase(handled, crash)
+        crash.phase = handled.phase or failed_phase.of(handled)
         crash.evidence = evidence.of(crash, handled, collector)
         return
     retries = [(reading.retries, reading) for reading in collector.progress.readings if reading.retries is not None]

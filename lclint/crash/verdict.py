@@ -14,7 +14,7 @@ _WHAT = {
     "nvshmem_oom": "NVSHMEM could not get GPU memory for its symmetric heap",
     "cublas_oom": "cuBLAS could not get GPU memory for its handle",
     "allocator_thrash": "no failure, but the allocator frees and maps memory again in every step",
-    "handled_oom": "an out-of-memory error that the program dealt with; the run went on",
+    "handled_oom": "an out-of-memory error that the program dealt with",
 }
 _PHASE = {
     "init": "at start-up",
@@ -49,6 +49,8 @@ def verdict(crash: Crash) -> str:
     parts = [_WHAT[crash.kind]]
     if crash.signature in _PROBABLE:
         parts[0] = "probably " + parts[0] + " (a process was killed, the log does not say by what)"
+    if crash.signature == "restarted":
+        parts[0] = "an attempt ran out of GPU memory, and a later one came to its end; it ran out"
     parts.append(_where(crash))
     if crash.kind != "allocator_thrash":
         parts.append(_when(crash))

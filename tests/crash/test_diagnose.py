@@ -265,3 +265,26 @@ def test_what_the_memory_model_says_of_a_fix(of_text, pieces, checkout) -> None:
     titles = [fix.title for finding in diagnosis.findings for fix in finding.fixes if "model.recompute_granularity" in fix.set]
     # scaled so that the run as it was needs what the log shows: 72 and 4.01 GiB
     assert "(estimated peak 76.0 -> " in titles[0]
+
+
+def test_a_comment_names_what_was_meant_to_run_and_the_log_what_ran(of_text, pieces) -> None:
+    log = ARGUMENTS + pieces.stack("step", "mlp", last=pieces.message(), prefix="[rank3]: ") + "\n"
+    config = "# lclint: gpu=gb200 gpus=128\n" + CONFIG
+    found = of_text(log, config)
+    assert (found.gpu, found.gpus) == (None, 16)
+    told = of_text(log, config, gpu="gb200", gpus=128)
+    assert (told.gpu, told.gpus) == ("gb200", 128)
+    same = of_text(log, "# lclint: gpu=h100 gpus=16\n" + CONFIG)
+    assert (same.gpu, same.gpus) == ("h100", 16)
+
+
+def test_what_a_later_attempt_died_of_is_told(cli, checkout) -> None:
+    folder = checkout / "fixtures" / "logs" / "labelled"
+    first = cli("diagnose", str(folder / "restart-then-other-error.log")).out
+    assert "GPU memory ran out on rank 3" in first
+    assert "bad checksum (line 18)" in " ".join(first.split())
+    past = cli("diagnose", str(folder / "restart-got-past.log")).out
+    assert "not a memory failure on rank 5" in past
+    assert "an earlier attempt ran out of memory on 1 rank" in " ".join(past.split())
+    finished = " ".join(cli("diagnose", str(folder / "restart-then-finished.log")).out.split())
+    assert "an attempt ran out of GPU memory, and a later one came to its end" in finished

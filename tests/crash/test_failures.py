@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lclint.crash.failures import SIGNATURES, STEMS
+from lclint.crash.progress import Progress
 from lclint.crash.summary import diagnose_text
 
 ELASTIC = "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: {}) local_rank: 2 (pid: 6) of binary: /usr/bin/python"
@@ -189,3 +190,16 @@ def test_every_needle_holds_a_stem() -> None:
 def test_a_memory_summary_is_told() -> None:
     crash = diagnose_text("|            CUDA OOMs: 2            |        cudaMalloc retries: 7         |\n| Allocated memory      |   61218 MB |\n")
     assert (crash.kind, crash.notes) == ("context_only", ["PyTorch's memory summary counts 2 out-of-memory errors and 7 retries (line 1)"])
+
+
+def test_attempts_are_those_of_a_file(pieces) -> None:
+    """A start behind iterations is another attempt; the same lines at the beginning of another file are not."""
+    progress = Progress()
+    start = "using world size: 8, data-parallel size: 8"
+    progress.begin("node-0.log")
+    for number, line in enumerate([start, pieces.iteration(1), start, "[after megatron is initialized] datetime: 2026-01-02", pieces.iteration(1)], 1):
+        progress.feed(line, number)
+    assert progress.attempt == 1
+    progress.begin("node-1.log")
+    progress.feed(start, 1)
+    assert progress.attempt == 0
