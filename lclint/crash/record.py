@@ -75,7 +75,7 @@ class Crash(Record):
     last one reported complete before it. ``allocated_bytes`` includes CUDA graphs' private pools. ``settings`` is the configuration that the
     log prints, by Bridge's field names; ``defaults_known`` is true where the log prints every value that is not a default. ``recipe`` is the one
     that the launch command names. ``world_stated`` says that ``world_size`` is
-    stated, and not the largest communicator seen. ``later_error`` is what a later attempt ended with, where that is of another kind.
+    stated, and not the largest communicator seen.
     """
 
     __slots__ = (
@@ -123,7 +123,6 @@ class Crash(Record):
         "recipe",
         "last_phase",
         "first_error",
-        "later_error",
         "notes",
         "lines",
     )
@@ -171,7 +170,6 @@ class Crash(Record):
     recipe: str | None
     last_phase: str | None
     first_error: str | None
-    later_error: str | None
     notes: list[str]
     lines: int
     defaults = {
@@ -219,7 +217,6 @@ class Crash(Record):
         "recipe": None,
         "last_phase": None,
         "first_error": None,
-        "later_error": None,
         "notes": [],
         "lines": 0,
     }

@@ -113,8 +113,6 @@ def summarise(collector: Collector) -> Crash:
     own = [event.rank for event in events if event.rank in collector.notice.failed_ranks]
     crash.failed_ranks = list(dict.fromkeys([*(rank for rank in own if rank is not None), *collector.notice.failed_ranks]))
     event = first.failure(events, collector.progress)
-    after = None if event is None else first.later(events, collector.progress, event)
-    crash.later_error = None if after is None else f"{evidence.short(after.text)} (line {after.line})"
     if event is None:
         _without_failure(crash, collector, events)
     else:
@@ -158,6 +156,9 @@ def _with_failure(crash: Crash, collector: Collector, event: Event, events: list
     if crash.kind == "gpu_oom" and crash.phase == "graph_capture":
         crash.kind = "cuda_graph_oom"
     crash.evidence = evidence.of(crash, event, collector)
+    after = first.later(events, collector.progress, event)
+    if after is not None:
+        crash.evidence.append(Evidence(path=after.file, line=after.line, text=f"a later attempt got no further and ended with: {evidence.short(after.text)}"))
 
 
 def _elsewhere(collector: Collector, file: str) -> int | None:

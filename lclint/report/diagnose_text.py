@@ -93,8 +93,6 @@ class DiagnosisText:
                 if crash.fatal
                 else f"{count(crash.died_of_it, 'rank')} reported time-outs"
             )
-        if crash.later_error:
-            yield f"a later attempt did not get past that iteration and ended with: {crash.later_error}"
         if crash.handled and crash.kind != "handled_oom":
             yield f"{crash.handled} out-of-memory error(s) that the program dealt with"
         if diagnosis.run.recipe is not None:
