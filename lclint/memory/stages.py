@@ -17,15 +17,13 @@ GIB = 2**30
 LESS = 0.20
 MORE = 0.05
 MORE_EXPERTS = 0.10
-# of what graphed attention keeps, this share was not seen again (graphs share their buffers)
-GRAPHED = 0.20
 # graph pools, for the upper end: 7 GiB seen with experts, 3 GiB without
 GRAPH_POOL = 3 * GIB
 GRAPH_POOL_EXPERTS = 7 * GIB
 # layers whose offloaded tensors are on the GPU
 OFFLOADING = 2
 # components that the config fixes to the byte
-FIXED = ("weights", "gradients", "optimizer", "workspaces")
+FIXED = ("weights", "gradients", "optimizer", "buffers", "workspaces")
 
 
 class Kept:
@@ -100,6 +98,7 @@ class Model:
         if step > peak:
             instant, parts, peak = "optimizer_step", {**resting, "optimizer": resting["optimizer"] + state.cast}, step
         low, high = self._range(parts, peak, sum(chunk.layers * count for chunk, count in zip(chunks, counts, strict=True)))
+        low -= self._doubtful(chunks, counts)
         components = {name: round(value) for name, value in parts.items() if round(value)}
         return Stage(
             stage=number,
@@ -220,13 +219,21 @@ class Model:
     def _range(self, parts: dict[str, float], peak: float, layers: float) -> tuple[float, float]:
         m = self.m
         kept = peak - sum(parts[name] for name in FIXED)
-        low = peak - LESS * kept - (GRAPHED * parts["attention"] if m.graphs != "none" else 0.0)
+        low = peak - LESS * kept
         high = peak + (MORE_EXPERTS if m.experts else MORE) * kept
         if m.experts and m.imbalance_high > m.imbalance:
             high += parts["experts"] * (m.imbalance_high / m.imbalance - 1)
         if m.graphs != "none":
             high += GRAPH_POOL_EXPERTS if m.experts else GRAPH_POOL
         return low, high + buffers.attention_range(m, layers)
+
+    def _doubtful(self, chunks: list[Chunk], counts: list[int]) -> float:
+        """Rotated queries and keys beside their norms' inputs: autograd does not need both, a measured Qwen3 has them; not at the lower end."""
+        m = self.m
+        if not m.qk_norm or m.recompute == "full":
+            return 0.0
+        pairs = zip(chunks, counts, strict=True)
+        return (1 - LESS) * sum(count * number * self.keep(kind).saved.get("rope", 0.0) for chunk, count in pairs for kind, number in chunk.kinds.items())
 
 
 def _blocks(m: Inputs, layers: int) -> tuple[float, float]:

@@ -112,11 +112,7 @@ def states(m: Inputs, w: Weights) -> States:
     if m.fp8_params and m.fp8_recipe != "mxfp8":
         # all main shards are cast to two bytes before they become FP8 (Transformer Engine, quantize_master_weights); published: 4.3 GB of 2.2 B elements
         s.cast = 2.0 * (w.dense_linear / dense + w.expert_linear / expert)
-    if m.offloaded:
-        # the optimizer on the host works on copies: FP32 main weights stay on the GPU where they are tensors of their own
-        # (optimizer/cpu_offloading/hybrid_optimizer.py; published: 8 of 12 bytes go)
-        s.optimizer -= m.offloaded * (s.optimizer if m.decoupled else s.moments)
-        s.moments *= 1 - m.offloaded
+    _host(m, s)
     if m.fsdp:
         _fully_sharded(m, w, s, dense, expert)
     return s
@@ -132,7 +128,17 @@ def _adapters(m: Inputs, w: Weights, s: States) -> States:
     s.moments = moments * w.adapters / dense
     s.optimizer = (main + moments) * w.adapters / dense
     s.step = copy * w.adapters / dense
+    _host(m, s)
     return s
+
+
+def _host(m: Inputs, s: States) -> None:
+    """The optimizer on the host works on copies: FP32 main weights stay on the GPU where they are tensors of their own.
+
+    Megatron Core optimizer/cpu_offloading/hybrid_optimizer.py (0.19.2); published: 8 of 12 bytes go.
+    """
+    s.optimizer -= m.offloaded * (s.optimizer if m.decoupled else s.moments)
+    s.moments *= 1 - m.offloaded
 
 
 def _muon(m: Inputs, w: Weights, s: States, main: float, copy: float) -> None:

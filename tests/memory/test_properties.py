@@ -160,3 +160,14 @@ def test_graphs_never_need_less(found: Found, kind: str, layout: dict[str, Any],
     assert plain.required_bytes is not None
     assert graphed.required_bytes >= plain.required_bytes - 2
     assert all(stage.pool_bytes >= 0 and all(value >= 0 for value in stage.components.values()) for stage in graphed.stages)
+
+
+@settings(max_examples=20, deadline=None)
+@given(kind=MODELS, layout=LAYOUTS, fraction=st.sampled_from([0.5, 1.0]))
+def test_an_adapters_optimizer_on_the_host_needs_less(found: Found, kind: str, layout: dict[str, Any], fraction: float) -> None:
+    adapter = ["++peft._target_=megatron.bridge.peft.lora.LoRA", "++peft.dim=32"]
+    less, more = (
+        peak(found(kind, {**layout, "sets": [*adapter, *host]}))
+        for host in ([], ["++optimizer.optimizer_cpu_offload=true", f"++optimizer.optimizer_offload_fraction={fraction}"])
+    )
+    assert more < less
