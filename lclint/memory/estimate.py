@@ -26,7 +26,7 @@ def estimate(run: Run) -> Estimate:
     gpu = m.gpu or None
     r = m.reader
     if r.needs or r.wrong:
-        return Estimate(gpu=gpu, capacity_bytes=total, verdict="unknown", stages=[], assumptions=r.assumptions, needs=sorted(set(r.needs)), wrong=r.wrong)
+        return Estimate(gpu=gpu, capacity_bytes=total, verdict="unknown", stages=[], needs=sorted(set(r.needs)), wrong=r.wrong)
     model = Model(m)
     found = [model.stage(number) for number in range(m.pp)]
     worst = max(found, key=lambda stage: stage.peak_bytes + stage.pool_bytes)

@@ -76,7 +76,7 @@ class Reader:
         return stand_in
 
     def _refuse(self, name: str, value: Any, wanted: str) -> None:
-        said = f"{name} is {_shown(value)}, not {wanted}"
+        said = f"{name} is {'the text ' if value.__class__ is str else ''}{_shown(value)}, not {wanted}"
         if said not in self.wrong:
             self.wrong.append(said)
 

@@ -29,6 +29,8 @@ def test_without_what_nothing_can_stand_in_for_there_is_no_estimate() -> None:
     found = lclint.estimate_memory({"model": {"tensor_model_parallel_size": 2}}, gpu="h100", gpus=8)
     assert found.stages == []
     assert found.verdict == "unknown"
+    # of what is assumed for nothing there is no list
+    assert found.assumptions == []
     assert {"model.num_layers", "model.hidden_size", "train.micro_batch_size", "model.vocab_size"} <= set(found.needs)
 
 
@@ -72,7 +74,7 @@ def test_what_cannot_be_is_not_called_missing() -> None:
     assert found.wrong == [
         "train.micro_batch_size is 0, not a positive whole number",
         "model.num_layers is -4, not a positive whole number",
-        "model.num_attention_heads is many, not a positive whole number",
+        "model.num_attention_heads is the text many, not a positive whole number",
     ]
 
 
