@@ -44,12 +44,21 @@ def before(name: str, release: str) -> str | None:
 
 _field_names: dict[tuple[Section, str | None, bool], frozenset[str]] = {}
 _MOST_FIELD_NAMES = 1_000
+_releases: dict[tuple[str, str, str | None, bool], tuple[str, ...]] = {}
+_MOST_KEYS = 20_000
 
 
 def with_field(section: str, key: str, target: Any, nested: bool) -> tuple[str, ...]:
     """Releases in which a class of that short name, or for no class any class of the section, has the field; oldest first."""
     short = target.rpartition(".")[2] if target.__class__ is str else None
-    return tuple(release for release in tables.releases() if section in tables.sections(release) and _has(tables.section(release, section), key, short, nested))
+    found = _releases.get((section, key, short, nested))
+    if found is None:
+        if len(_releases) > _MOST_KEYS:
+            _releases.clear()
+        there = [release for release in tables.releases() if section in tables.sections(release)]
+        found = tuple(release for release in there if _has(tables.section(release, section), key, short, nested))
+        _releases[section, key, short, nested] = found
+    return found
 
 
 def _has(section: Section, key: str, short: str | None, nested: bool) -> bool:

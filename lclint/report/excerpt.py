@@ -29,6 +29,16 @@ def excerpt(file: FileReport, finding: Finding, options: Options, style: Style, 
     return rows
 
 
+_split: list[tuple[str, list[str]]] = [("", [""])]
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text; those of the last one are kept, as a file has many findings."""
+    if _split[0][0] is not text:
+        _split[0] = (text, _BREAK.split(text))
+    return _split[0][1]
+
+
 def _in_text(place: Place, file: FileReport) -> bool:
     return place.line is not None and file.text is not None and place.path in (file.path, None)
 
@@ -36,7 +46,7 @@ def _in_text(place: Place, file: FileReport) -> bool:
 def _marked(places: list[Place], file: FileReport, finding: Finding, style: Style, width: int) -> Iterator[str]:
     if not places or file.text is None:
         return
-    lines = _BREAK.split(file.text)
+    lines = _lines(file.text)
     digits = len(str(max(place.line or 0 for place in places)))
     room = width - digits - 5
     shown_line = None
