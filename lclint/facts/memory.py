@@ -66,8 +66,12 @@ def verdict_of(g: Any, found: Estimate) -> Any:
     """The verdict on an estimate of this run; not oom where batches may be shorter than the full length and what always lies there fits."""
     if found.verdict != "oom" or g["memory.lengths_vary"] is not True or found.capacity_bytes is None:
         return UNKNOWN if found.verdict == "unknown" else found.verdict
-    static = max(stage.static_bytes for stage in found.stages)
-    return "oom" if static + found.outside_bytes > found.capacity_bytes else "tight"
+    return "oom" if states_of(found) + found.outside_bytes > found.capacity_bytes else "tight"
+
+
+def states_of(found: Estimate) -> int:
+    """Bytes of weights, gradients and optimizer states on the stage that has most of them: what no sequence length changes."""
+    return max(sum(stage.components.get(name, 0) for name in ("weights", "gradients", "optimizer")) for stage in found.stages)
 
 
 def gib(amount: float) -> float:
@@ -133,10 +137,6 @@ def _worst(found: Estimate) -> Stage:
     return max(found.stages, key=lambda stage: stage.peak_bytes)
 
 
-def _static(found: Estimate) -> int:
-    return max(stage.static_bytes for stage in found.stages)
-
-
 def _reserved(stages: list[Stage], found: Estimate) -> float:
     """The largest peak of those stages with what the allocator cannot use."""
     return max((stage.peak_bytes for stage in stages), default=0) * (1 + found.fragmentation)
@@ -145,8 +145,8 @@ def _reserved(stages: list[Stage], found: Estimate) -> float:
 SHARE = "share of the GPU's memory"
 _measure("peak_gib", "GiB", "Largest peak of any pipeline stage, as PyTorch's allocator counts it.", lambda e: gib(_worst(e).peak_bytes))
 _measure("low_gib", "GiB", "Lower end of the range of the largest stage's peak.", lambda e: gib(_worst(e).low_bytes))
-_measure("static_gib", "GiB", "The most that stays allocated on a stage after a step: weights, gradients, optimizer.", lambda e: gib(_static(e)))
-_measure("static_share", SHARE, "What stays allocated, with what lies outside PyTorch's allocator.", _of_capacity(_static))
+_measure("states_gib", "GiB", "Weights, gradients and optimizer states on the stage that has most of them.", lambda e: gib(states_of(e)))
+_measure("states_share", SHARE, "Weights, gradients and optimizer states, with what lies outside PyTorch's allocator.", _of_capacity(states_of))
 _measure("headroom_gib", "GiB", "What the largest stage leaves of the GPU's memory, all counted; negative where it does not fit.", _headroom)
 _measure("share", SHARE, "What the largest stage takes, all counted.", _of_capacity(lambda e: _reserved(e.stages, e)))
 _measure("share_high", SHARE, "Upper end of the range of memory.share.", _of_capacity(lambda e: _worst(e).high_bytes * (1 + e.fragmentation)))
