@@ -19,11 +19,11 @@ try:
 except ImportError:  # PyYAML built without libyaml
     from yaml import SafeLoader as _Parser  # type: ignore[assignment]
 
-# Where libyaml and PyYAML's own parser, which both loaders of record use, part: PyYAML refuses a tab between tokens
-# (``a:\t1``) a question mark within a plain word in brackets and a comment right behind a ``|``, and the others they count differently. Such a text is read by
-# PyYAML's, at a fortieth of the speed, and so is one that libyaml refuses.
+# Where libyaml and PyYAML's own parser, which both loaders of record use, part: PyYAML refuses a tab between tokens (``a:\t1``), a
+# comment right behind a ``|``, and in brackets a question mark within a plain word and a comma right behind a tag; and the others they
+# count differently. Such a text is read by PyYAML's, at a fortieth of the speed, and so is one that libyaml refuses.
 _CONTESTED = re.compile("[\t\ufeff\x85\u2028\u2029]|[|>][-+0-9]*#")
-_QUESTION = re.compile(r"(?<![^\r\n])[^#\r\n]*\S\?|\?\s*[]},:]")
+_IN_BRACKETS = re.compile(r"(?<![^\r\n])[^#\r\n]*(?:\S\?|![^\s,\]}]*[,\]}])|\?\s*[]},:]")
 _TO_COLON = re.compile(r"(?:\s+|#[^\r\n]*)*:")
 _SLOW_LIMIT = 500_000
 
@@ -130,7 +130,9 @@ def parse(text: str, path: str) -> Tree:
     """The node tree of ``text``; raises InputError for a syntax error, an undefined or recursive alias, and absurd sizes."""
     if "\0" in text:
         raise InputError("is a binary file", path, hint="give a YAML file")
-    own = len(text) < _SLOW_LIMIT and (_CONTESTED.search(text) is not None or ("?" in text and _QUESTION.search(text) is not None))
+    own = len(text) < _SLOW_LIMIT and (
+        _CONTESTED.search(text) is not None or (("?" in text or "!" in text) and _IN_BRACKETS.search(text) is not None)
+    )
     try:
         return _build(yaml.SafeLoader(text) if own else _Parser(text), text, path)
     except yaml.YAMLError as error:

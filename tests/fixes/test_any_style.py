@@ -44,6 +44,25 @@ def test_both_parsers_give_the_same(pool: list[seeds.Seed], number: int) -> None
         assert properties.parser_difference(form) is None, form
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: [x?y]\n",
+        "a: {b?: 1}\r",
+        "a: {b: , c: 1}\n",
+        "a: {b: # c: d\n , e: 1}\n",
+        "a: {? }\n",
+        "a: {b: !c, d: 1}\n",
+        "a: |# c\n  b\n",
+        "a: [b\nc: 1\n",
+        "a: {b: 1, c:[ d]}\n",
+        "a:\t1\n",
+    ],
+)
+def test_where_the_parsers_part(text: str) -> None:
+    assert properties.parser_difference(text) is None
+
+
 def test_the_examples_of_the_repository(rules: RuleSet) -> None:
     for path in ("dsv3-128k-h100-wrong.yaml", "llama3-70b-sft-graphs-packing.yaml", "qwen3-235b-128k-gb200.yaml"):
         text = (fuzz_fixes.ROOT / "fixtures" / "examples" / path).read_text(encoding="utf-8")
