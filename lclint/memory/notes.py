@@ -71,5 +71,5 @@ def _of_the_run(m: Inputs, run: Run) -> list[str]:
     if run.resolved.get("ddp.nccl_ub") is True:
         out.append("NCCL's registered buffers: they are counted as the gradient and weight buffers that they hold")
     if m.experts and m.imbalance_high > m.imbalance:
-        out.append("the router's imbalance over time: the upper end of the range has 1.6 times the even share")
+        out.append(f"the router's imbalance over time: the upper end of the range has {m.imbalance_high:g} times the even share")
     return out

@@ -118,3 +118,9 @@ def test_natural_routing_that_ran_out_of_memory_does_not_fit() -> None:
         assert run is not None
         verdicts.append(estimate(run).verdict)
     assert verdicts == ["oom", "fits"]
+
+
+@pytest.mark.parametrize(("changes", "times"), [({}, "1.6"), ({"moe_router_force_load_balancing": True}, "1.05"), ({"moe_expert_capacity_factor": 2.0}, "2")])
+def test_how_uneven_routing_may_be_is_said_as_it_is_counted(small: Callable[..., Run], changes: dict[str, object], times: str) -> None:
+    found = estimate(small(8, kind="experts", expert_model_parallel_size=8, **changes))
+    assert any(f"has {times} times the even share" in text for text in found.not_modelled)
