@@ -170,8 +170,9 @@ def test_the_schema_for_editors_says_the_same(values: dict[str, Any], overrides:
     assert VALIDATOR.is_valid(table) is taken, (table, [error.message for error in VALIDATOR.iter_errors(table)])
 
 
-def test_the_settings_of_the_readme(tmp_path: Path, checkout: Path) -> None:
-    blocks = re.findall(r"^```toml\n(.*?)^```", (checkout / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+@pytest.mark.parametrize("page", ["README.md", "docs/adopting.md"])
+def test_the_settings_of_a_page(page: str, tmp_path: Path, checkout: Path) -> None:
+    blocks = re.findall(r"^```toml\n(.*?)^```", (checkout / page).read_text(encoding="utf-8"), re.M | re.S)
     assert blocks
     rules = load()
     for block in blocks:

@@ -37,7 +37,7 @@ def test_output_is_compared(shown: str, good: bool) -> None:
     assert matches(shown, "a  \n[b]\nc\nd\n") is good
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/integrations.md", "skills/lclint/SKILL.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/usage.md", "docs/adopting.md", "docs/integrations.md", "skills/lclint/SKILL.md"])
 def test_commands_of_a_page(name: str, copy: Path, page: Callable[[str], Any], bash: Callable[..., Any]) -> None:
     commands = page((copy / name).read_text(encoding="utf-8")).commands()
     assert commands, f"{name} shows no command"
