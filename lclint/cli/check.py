@@ -95,10 +95,20 @@ def _write_baseline(paths: list[str], options: Options) -> int:
 
 
 def _refuse_to_overwrite(report: str | None, inputs: list[str | None]) -> None:
-    """A report must not take the place of what it is about."""
-    for path in inputs if report is not None else ():
-        if report is not None and path is not None and os.path.exists(path) and os.path.exists(report) and os.path.samefile(path, report):
-            raise UsageError(f"--output {report} would overwrite the config", hint="name another file")
+    """A report must not take the place of what it is about, also where a folder or a pattern brought it in."""
+    if report is None or not os.path.exists(report):
+        return
+    if os.path.isdir(report):
+        raise UsageError(f"--output {report} is a folder", hint="name a file")
+    from lclint.sources import files
+
+    try:
+        found = files.find([path for path in inputs if path is not None and path != STDIN])
+    except InputError:
+        return  # the check says it, in the report's form
+    for path in found:
+        if os.path.exists(path) and os.path.samefile(path, report):
+            raise UsageError(f"--output {report} would overwrite the config {path}", hint="name another file")
 
 
 def _diff(paths: list[str], options: Options, given: dict[str, Any]) -> int:

@@ -43,9 +43,11 @@ def command(logs: tuple[str, ...], config: str | None, **given: Any) -> int:
         raise UsageError("nothing to diagnose", hint="give a log file, a folder, or - for standard input")
     if (given["diff"] or given["fix"]) and config is None:
         raise UsageError("--diff and --fix change a config", hint="name it with --config FILE")
-    for path in (*logs, config) if given["output"] is not None else ():
-        if path is not None and os.path.exists(path) and os.path.exists(given["output"]) and os.path.samefile(path, given["output"]):
-            raise UsageError(f"--output {given['output']} would overwrite what is diagnosed", hint="name another file")
+    report = given["output"]
+    for path in (*logs, config) if report is not None and os.path.exists(report) else ():
+        inside = path is not None and os.path.isdir(path) and os.path.realpath(report).startswith(os.path.join(os.path.realpath(path), ""))
+        if path is not None and (inside or (os.path.exists(path) and os.path.samefile(path, report))):
+            raise UsageError(f"--output {report} would overwrite what is diagnosed", hint="name another file")
     from lclint import api
 
     progress = _Progress()

@@ -11,6 +11,8 @@ from lclint.sources import edits
 
 MOST_ROUNDS = 200
 GRAVE = ("crash", "oom")
+# rules whose safe fix writes what was meant
+SLIPS = ("unknown-key", "value-not-a-choice", "wrong-type", "none-as-text")
 
 
 def fix_text(
@@ -78,10 +80,12 @@ def _about_the_file(finding: Finding) -> bool:
     return any(place.origin in ("file", "set", "env") for place in [finding.place, *finding.related])
 
 
-def _urgency(finding: Finding) -> tuple[int, bool]:
-    """What is fixed first: what stops the run, and of that the layout, which batches and lengths have to follow."""
+def _urgency(finding: Finding) -> tuple[bool, int, bool]:
+    """What is fixed first: what was written wrong, since a crash that comes of a slip is cured by writing what was meant, not by giving it
+    up; then what stops the run, and of that the layout, which batches and lengths have to follow.
+    """
     moves_layout = any(field.endswith("_parallel_size") for fix in finding.fixes[:1] for field in fix.set)
-    return (0 if finding.impact in GRAVE else IMPACTS.index(finding.impact), not moves_layout)
+    return (finding.rule not in SLIPS, 0 if finding.impact in GRAVE else IMPACTS.index(finding.impact), not moves_layout)
 
 
 def _name(finding: Finding, fix: Fix) -> tuple[Any, ...]:

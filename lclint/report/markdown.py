@@ -14,7 +14,7 @@ from lclint.core.options import Options
 from lclint.report.location import failure, message, relative, spot, whole
 from lclint.report.remedy import remedies
 from lclint.report.screen import count, printable
-from lclint.report.text import STRIKES, TextReport
+from lclint.report.text import TextReport, outcome
 
 ROWS = 100
 CHARACTERS = 60_000
@@ -50,13 +50,12 @@ def _row(file: FileReport, finding: Finding, options: Options) -> str:
     path = whole(relative(at.path or file.path, os.environ.get("GITHUB_WORKSPACE")))
     where = code(path if at.line is None else f"{path}:{at.line}")
     link = _source(path, at.line) if at.path is not None else None
-    when = f" {STRIKES[finding.strikes]}" if finding.impact == "crash" and finding.strikes in STRIKES else ""
     lines = [escape(_cut(line)) for line in (message(file, finding, options), *remedies(finding))]
     cells = [
         finding.severity,
         f"[{where}]({link})" if link else where,
         "<br>".join(lines),
-        (f"[{code(finding.rule)}]({finding.url})" if finding.url else code(finding.rule)) + f"<br>{escape(finding.impact + when)}",
+        (f"[{code(finding.rule)}]({finding.url})" if finding.url else code(finding.rule)) + f"<br>{escape(outcome(finding))}",
     ]
     return f"| {' | '.join(cells)} |\n"
 

@@ -82,8 +82,7 @@ class TextReport:
         paint = self.style.paint
         rule = f"{finding.rule}/{finding.case}" if self.verbose and finding.case else finding.rule
         rule = self.style.link(paint(rule, "strong"), finding.url)
-        when = f" {STRIKES[finding.strikes]}" if finding.impact == "crash" and finding.strikes in STRIKES else ""
-        tags = ", ".join(tag for tag in (finding.code, finding.impact + when) if tag)
+        tags = ", ".join(tag for tag in (finding.code, outcome(finding)) if tag)
         yield f"{paint(_where(file, finding), 'strong')}: {paint(finding.severity, finding.severity)}: {rule} [{tags}]"
         yield from wrap(finding.message, self.width, "  ", "  ")
         yield from excerpt(file, finding, self.options, self.style, self.width)
@@ -153,6 +152,13 @@ class TextReport:
         yield ""
 
 
+def outcome(finding: Finding) -> str:
+    """What comes of it, and when: ``crash`` where start-up was seen to refuse it, ``fails`` where the sources say so."""
+    if finding.strikes in STRIKES and (finding.impact == "crash" or (finding.impact == "advice" and finding.severity == "error")):
+        return f"{'crash' if finding.impact == 'crash' else 'fails'} {STRIKES[finding.strikes]}"
+    return finding.impact
+
+
 def applies(fix: Fix) -> bool:
     """Whether lclint can make this fix itself, in the files."""
     return bool(fix.edits) and fix.applicability != "display-only"
@@ -165,11 +171,13 @@ def way(finding: Finding) -> str:
 
 
 def changes(fix: Fix) -> list[str]:
-    """What the fix changes, one phrase for each value."""
-    listed = [f"{field}: {literal(value)}" for field, value in fix.set.items()]
-    listed += [f"remove {field}" for field in fix.remove]
+    """What the fix changes, one phrase for each value: a renamed key and a changed list stand among the others too, and are said once."""
+    listed = [f"{field}: {literal(value)}" for field, value in fix.set.items() if field not in fix.rename.values()]
+    listed += [f"remove {field}" for field in fix.remove if field not in fix.rename]
     listed += [f"rename {old} to {new}" for old, new in fix.rename.items()]
     for operation, field, value in fix.lists:
+        if field in fix.set:
+            continue
         if operation == "replace":
             old, new = value
             listed.append(f"{field}: {literal(old)} becomes {literal(new)}")

@@ -15,7 +15,7 @@ from lclint.engine import rulefile
 from lclint.engine import rules as ruleset
 from lclint.engine.operations import show
 from lclint.fixes.symbolic import fixes
-from lclint.report.text import STRIKES
+from lclint.report.text import outcome
 from lclint.server.analysis import Analysis
 from lclint.server.positions import Text
 
@@ -103,8 +103,7 @@ def _shipped() -> frozenset[str]:
 
 
 def _message(finding: Finding) -> str:
-    when = f" {STRIKES[finding.strikes]}" if finding.impact == "crash" and finding.strikes in STRIKES else ""
-    lines = [f"{finding.message} [{finding.impact}{when}]"]
+    lines = [f"{finding.message} [{outcome(finding)}]"]
     if finding.reason:
         lines.append(finding.reason)
     lines += [f"{place.at}: {show(place.value)} ({place.origin})" for place in [finding.place, *finding.related] if place.value is not None]

@@ -16,7 +16,7 @@ from lclint.facts import offload, recompute
 _KINDS = frozenset(("str", "int", "float", "bool", "null", "list", "dict", "dtype", "function", "anything", "path", "old name"))
 _VALUE = re.compile(r"[a-z][a-z0-9_-]*")
 # the annotation says text, the start-up takes these names
-_MODULES = {"model.recompute_modules": recompute.ALLOWED, "model.offload_modules": offload.ALLOWED}
+MODULES = {"model.recompute_modules": recompute.ALLOWED, "model.offload_modules": offload.ALLOWED}
 
 
 def below(run: Run, parent: str) -> dict[str, Field]:
@@ -55,7 +55,7 @@ def values(run: Run, name: str) -> list[Any]:
     if found.choices is None:
         # a field that takes more than these: its type still names them
         words = [word.removeprefix("list of ") for word in found.type.split(" | ")]
-        words += _MODULES.get(name, ())
+        words += MODULES.get(name, ())
         known += [word for word in dict.fromkeys(words) if word not in _KINDS and _VALUE.fullmatch(word) and word not in ("true", "false")]
     if "bool" in found.kinds:
         known += [True, False]

@@ -45,7 +45,8 @@ def text(analysis: Analysis, spot: Spot) -> str | None:
             parts.append("\n".join(["Peak memory of the largest stage:", "", *map(_effect, moved)]))
         read = name.replace("env_vars.", "env.", 1) if variable else name
         # those that read little else say most about it
-        rules = sorted((rule for rule in checked.rules if read in rule.fields), key=lambda rule: len(rule.fields))
+        reading = (rule for rule in checked.rules if read in rule.fields and not any(field.startswith("crash.") for field in rule.fields))
+        rules = sorted(reading, key=lambda rule: len(rule.fields))
         if rules:
             parts.append(_rules(rules, analysis.options.rules))
     return "\n\n".join(parts)
@@ -73,7 +74,13 @@ def _section(run: Run, name: str) -> list[str]:
 
 
 def _kind(field: Field, run: Run, name: str) -> str:
-    lines = [f"Type: {code(_short(field.type))}"]
+    allowed = fields.values(run, name) if field.choices is not None or name in fields.MODULES else []
+    shown = ", ".join(code(literal(value)) for value in allowed[:MOST_CHOICES]) + (
+        f" and {len(allowed) - MOST_CHOICES} more" if len(allowed) > MOST_CHOICES else ""
+    )
+    # a closed set is its own type
+    closed = bool(allowed) and "list" not in field.kinds and name not in fields.MODULES
+    lines = [f"One of {shown}" if closed else f"Type: {code(_short(field.type))}"]
     if field.required:
         lines.append("no default")
     elif field.default is UNKNOWN:
@@ -81,10 +88,8 @@ def _kind(field: Field, run: Run, name: str) -> str:
     else:
         lines.append(f"default {code(_short(literal(field.default)))}")
     parts = ["; ".join(lines)]
-    allowed = fields.values(run, name) if field.choices is not None else []
-    if allowed:
-        shown = ", ".join(code(literal(value)) for value in allowed[:MOST_CHOICES])
-        parts.append(f"Allowed: {shown}" + (f" and {len(allowed) - MOST_CHOICES} more" if len(allowed) > MOST_CHOICES else ""))
+    if allowed and not closed:
+        parts.append(f"Allowed: {shown}")
     if field.deprecated is not None:
         parts.append(f"Deprecated: {field.deprecated}")
     return "\n\n".join(parts)

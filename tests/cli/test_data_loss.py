@@ -40,7 +40,19 @@ def test_the_report_does_not_replace_the_config(lclint: Run, tmp_path: Path) -> 
         done = lclint("check", "a.yaml", "--base", "b.yaml", "--output", output, cwd=tmp_path)
         assert done.returncode == 2
         assert b"would overwrite" in done.stderr
-    assert config.read_text(encoding="utf-8") == base.read_text(encoding="utf-8") == SLIP
+    folder = tmp_path / "conf"
+    folder.mkdir()
+    inside = folder / "c.yaml"
+    inside.write_text(SLIP, encoding="utf-8")
+    for paths in (["conf"], ["conf/*.yaml"], ["a.yaml", "."]):
+        done = lclint("check", *paths, "--output", "conf/c.yaml", cwd=tmp_path)
+        assert (done.returncode, b"would overwrite" in done.stderr) == (2, True), paths
+    assert b"is a folder" in lclint("check", "conf", "--output", "conf", cwd=tmp_path).stderr
+    (tmp_path / "report.txt").write_text("old", encoding="utf-8")
+    assert lclint("check", "conf", "--output", "report.txt", cwd=tmp_path).returncode == 1
+    assert b"does not exist" in lclint("check", "nowhere", "--output", "report.txt", cwd=tmp_path).stderr
+    assert lclint("check", "-", "--output", "report.txt", data=SLIP.encode(), cwd=tmp_path).returncode == 1
+    assert config.read_text(encoding="utf-8") == base.read_text(encoding="utf-8") == inside.read_text(encoding="utf-8") == SLIP
 
 
 def test_the_byte_order_mark_of_a_pipe_stays(lclint: Run) -> None:

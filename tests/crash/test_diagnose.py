@@ -159,6 +159,9 @@ def test_a_report_does_not_replace_what_it_is_about(cli, files) -> None:
         done = cli("diagnose", "crash.log", "--config", "run.yaml", "--format", "html", "--output", name)
         assert (done.status, "would overwrite" in done.err) == (2, True)
         assert (files / name).read_bytes() == before
+    before = (files / "crash.log").read_bytes()
+    done = cli("diagnose", ".", "--output", "crash.log")
+    assert (done.status, "would overwrite" in done.err, (files / "crash.log").read_bytes() == before) == (2, True, True)
 
 
 def test_from_python(files) -> None:

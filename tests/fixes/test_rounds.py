@@ -55,6 +55,14 @@ def test_what_crashes_is_fixed_first(ruleset: Make, fixed: Make) -> None:
     assert "num_layers: 3" in fixed(ruleset(slow, crash), FILE)[0]
 
 
+def test_a_slip_is_mended_before_a_crash_that_comes_of_it_is_given_way_to(tmp_path: Path) -> None:
+    text = 'checkpoint:\n  save: /ckpt\n  save_interval: 10\n  ckpt_format: torch_dst   # slip\n  async_save: "true"\n  use_persistent_ckpt_worker: true\n'
+    config = tmp_path / "run.yaml"
+    config.write_text(text, encoding="utf-8")
+    api.fix_paths([str(config)], Options(no_settings=True, fix=True))
+    assert config.read_text(encoding="utf-8") == text.replace("torch_dst", "torch_dist").replace('"true"', "true")
+
+
 def test_one_fix_may_lead_to_the_next(ruleset: Make, fixed: Make) -> None:
     steps = [rule(f"{LAYERS} == {n}", {"a": {"set": {LAYERS: n - 1}}}, impact="slow") for n in range(8, 2, -1)]
     text, report, notes = fixed(ruleset(*steps), FILE)

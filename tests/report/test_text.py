@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from lclint.core.finding import Finding, Fix, Place, Report
 from lclint.core.options import Options
 from lclint.report.screen import columns
-from lclint.report.text import TextReport, literal
+from lclint.report.text import TextReport, changes, literal, outcome
 
 OPTIONS = Options(sets=["model.tensor_model_parallel_size=3"], base="base.yaml")
 
@@ -117,9 +117,7 @@ def test_places_outside_the_text_do_not_break_the_report(line: int, finding: Cal
         ("model.list=[1,2]", "model.list[1]", "[1,2]"),
     ],
 )
-def test_an_option_is_shown_with_a_caret(
-    option: str, at: str, under: str, finding: Callable[..., Finding], one: Callable[..., Report]
-) -> None:
+def test_an_option_is_shown_with_a_caret(option: str, at: str, under: str, finding: Callable[..., Finding], one: Callable[..., Report]) -> None:
     report = one(finding(place=Place(at=at, origin="set")))
     rows = TextReport(Options(sets=[option])).render(report).splitlines()
     shown = rows.index(f"    --set {option}")
@@ -156,3 +154,22 @@ def test_a_variable_and_a_default_are_named(finding: Callable[..., Finding], one
 )
 def test_literal(value: object, text: str) -> None:
     assert literal(value) == text
+
+
+def test_a_fix_says_each_change_once() -> None:
+    fix = Fix(
+        title="",
+        applicability="safe",
+        rename={"model.old": "model.new"},
+        set={"model.new": 1, "model.names": ["b"], "model.other": 2},
+        remove=["model.old", "model.gone"],
+    )
+    fix.lists = [("replace", "model.names", ("a", "b"))]
+    assert changes(fix) == ["model.names: [b]", "model.other: 2", "remove model.gone", "rename model.old to model.new"]
+
+
+def test_an_error_says_when_it_strikes(finding: Callable[..., Finding]) -> None:
+    assert outcome(finding(impact="crash", strikes="start-up")) == "crash at start-up"
+    assert outcome(finding(impact="advice", strikes="model-build")) == "fails at model build"
+    assert outcome(finding(impact="advice", strikes="model-build", severity="warning")) == "advice"
+    assert outcome(finding(impact="silent", strikes="training")) == "silent"

@@ -33,9 +33,18 @@ def test_type_default_and_choices() -> None:
     text = said("model:\n  cuda_graph_|impl: transformer_engine\n")
     assert text is not None
     assert text.startswith("**model.cuda_graph_impl**")
-    assert "default `none`" in text
-    assert "Allowed: `none`, `local`, `transformer_engine`, `full_iteration`" in text
+    assert "One of `none`, `local`, `transformer_engine`, `full_iteration`; default `none`" in text
+    assert "Type:" not in text
+    # rules that read crash logs say nothing about a config
+    assert "graph-memory" not in text
     assert "Here: `transformer_engine` (this file)" in text
+
+
+def test_names_that_a_list_takes() -> None:
+    text = said("model:\n  recompute_|modules: [mlp]\n")
+    assert text is not None
+    assert "Type: `list of str | null`; default `null`" in text
+    assert re.search("Allowed: .*`core_attn`.*`null`", text)
 
 
 @pytest.mark.parametrize(
