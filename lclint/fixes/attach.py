@@ -20,19 +20,25 @@ def attach(trial: Trial, hits: list[Hit]) -> None:
         if hit.finding is None:
             continue
         chosen: list[Fix] = []
+        withheld: Fix | None = None
         for fix, search in fixes(hit, trial.facts, trial.rules):
             found: Fix | None = fix
             if isinstance(search, Ladder):
                 found = climb(trial, hit, fix, search)
             elif search:
                 found = trial.search(hit, fix, search)
-            elif _changes(fix) and not trial.solves(hit, fix):
+            elif _changes(fix) and (brought := trial.obstacle(hit, fix)) is not None:
                 found = None
+                if brought and withheld is None and fix.applicability == "safe":
+                    withheld = Fix(name=fix.name, title=fix.title, applicability="display-only", action=f"not done here: {brought} is found then")
             if found is not None and not any(_same(found, other) for other in chosen):
                 chosen.append(found)
         back = take_back(run, hit, trial)
         if back is not None and not any(_same(back, other) for other in chosen):
             chosen.append(back)
+        if withheld is not None and not chosen:
+            # a slip that hides another fault: without a word the finding would look as if nothing could be done
+            chosen.append(withheld)
         for fix in chosen:
             lower(run, fix)
             _spell_out(run, fix)

@@ -38,10 +38,14 @@ class Trial:
 
         Only the rules that read something that the fix changes are asked: what the others find stays.
         """
+        return self.obstacle(hit, fix) is None
+
+    def obstacle(self, hit: Hit, fix: Fix) -> str | None:
+        """Why the fix is no good: the rule whose crash or oom finding it brings, empty when it does not help; None when it solves the hit."""
         after = self.after(fix)
         affected = affected_rules(self.rules, self.run, after)
         if hit.rule.name not in affected:
-            return False
+            return ""
         facts = Facts(after)
         impacts = GRAVE if hit.case.impact in GRAVE else (*GRAVE, hit.case.impact)
         if impacts not in self.shown:
@@ -50,9 +54,10 @@ class Trial:
         left = self._count(hits, facts)
         complaint = hit.key(self.facts)
         if left.get(complaint, 0) >= self.shown[impacts].get(complaint, 1):
-            return False
+            return ""
         grave = count_grave(hits, facts)
-        return all(number <= self.present.get(key, 0) for key, number in grave.items())
+        new = {key for key, number in grave.items() if number > self.present.get(key, 0)}
+        return next((other.rule.name for other in hits if other.case.impact in GRAVE and other.grave_key(facts) in new), None)
 
     def _count(self, hits: list[Hit], facts: Facts) -> Complaints:
         found: Complaints = {}
