@@ -10,6 +10,9 @@ from lclint.engine import baseline
 from lclint.engine.baseline import DEFAULT_NAME, Baseline
 from lclint.report.screen import count
 
+# of a name that somebody else may have written
+LONGEST = 300
+
 
 def write(report: Report) -> None:
     """Record all findings of the checked files in their baselines; what those say of other files stays."""
@@ -41,7 +44,7 @@ def note_outlived(report: Report, pruned: bool) -> None:
         lines = [f"{name}: {rule} at {at}" for name, gone in ((file.path, file.outlived) for file in files) for rule, at, _ in gone]
         lines += [f"{name}: the file is gone" for name in (baseline.read(path).gone() if not pruned else ())]
         if lines:
-            shown = "; ".join(lines[:3]) + (f"; {len(lines) - 3} more" if len(lines) > 3 else "")
+            shown = "; ".join(line[:LONGEST] for line in lines[:3]) + (f"; {len(lines) - 3} more" if len(lines) > 3 else "")
             does = "pruned" if pruned else "--prune-baseline takes them out"
             note(f"{path}: {count(len(lines), 'known finding')} no longer found ({does}): {shown}")
 

@@ -10,6 +10,9 @@ class LclintError(Exception):
     have more themselves.
     """
 
+    # whether the message may have several lines; else a line break in it is one of what the user wrote
+    _LINES = False
+
     def __init__(self, message: str, path: str | None = None, line: int | None = None, hint: str | None = None, column: int | None = None) -> None:
         super().__init__(message)
         self.message = message
@@ -22,7 +25,8 @@ class LclintError(Exception):
         # a line break in a file's name would make two messages of one
         path = None if self.path is None else self.path.replace("\n", "\\n").replace("\r", "\\r")
         where = "" if path is None else f"{path}:{self.line}: " if self.line else f"{path}: "
-        return f"{where}{self.message}" + (f" ({self.hint})" if self.hint else "")
+        message = self.message if self._LINES else self.message.replace("\n", "\\n").replace("\r", "\\r")
+        return f"{where}{message}" + (f" ({self.hint})" if self.hint else "")
 
 
 class UsageError(LclintError):
@@ -35,3 +39,5 @@ class InputError(LclintError):
 
 class RuleError(LclintError):
     """A rule file that lclint refuses to load."""
+
+    _LINES = True

@@ -103,6 +103,8 @@ def read(path: str, project: bool) -> SettingsFile | None:
 
     Raises UsageError with the line for what is no TOML, no key, or no value of that key.
     """
+    if not path:
+        raise UsageError("the settings file has no name", hint="name a file")
     shown = min(os.path.relpath(path), path, key=len)
     try:
         data = files.read(path, LARGEST)
@@ -132,11 +134,18 @@ def read(path: str, project: bool) -> SettingsFile | None:
     return result
 
 
+# for a key of n parts tomllib makes n tuples of up to n parts
+_LONG_KEY = r"""(?<![\w.-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){100}"""
+
+
 def _parse(text: str, shown: str) -> Any:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
+    long_key = re.search(_LONG_KEY, text)
+    if long_key is not None:
+        raise UsageError("is nested too deeply", shown, text.count("\n", 0, long_key.start()) + 1)
     try:
         return tomllib.loads(text)
     except RecursionError:

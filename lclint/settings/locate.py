@@ -61,6 +61,8 @@ class Finder:
         if project:
             # nearly every repository has one, few say anything of lclint: reading TOML costs more than a check
             try:
+                if not os.path.isfile(path):
+                    return None  # to open a FIFO is to wait for its writer
                 with open(path, "rb") as handle:
                     if b"lclint" not in handle.read(1 << 20):
                         return None
