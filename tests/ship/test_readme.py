@@ -57,3 +57,10 @@ def test_commands_of_a_page(name: str, copy: Path, page: Callable[[str], Any], b
 def test_the_number_of_rules_is_true(checkout: Path) -> None:
     rules = [path for path in (checkout / "rules").rglob("*.yaml") if path.parent.name != "bundles"]
     assert f"{len(rules)} rules." in (checkout / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_two_commands_of_a_fresh_machine(checkout: Path) -> None:
+    """What is not run here is what CI runs from nothing: it reads the second one from the page."""
+    text = (checkout / "README.md").read_text(encoding="utf-8")
+    assert "\npip install . && lclint check fixtures/examples/dsv3-128k-h100-wrong.yaml\n" in text
+    assert "\npip install '.[test]' && pytest\n" in text
