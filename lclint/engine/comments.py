@@ -18,10 +18,15 @@ from lclint.facts.context import Facts
 from lclint.facts.registry import FACTS
 from lclint.sources.directives import Directive, removal
 from lclint.sources.document import Document, from_text
+from lclint.sources.edits import apply
 
 MALFORMED, UNKNOWN, UNUSED = LISTS = ("comments.malformed", "comments.unknown", "comments.unused")
 # what one command line says and the next one may not
 _OUTSIDE = ("cluster.", "gpu.", "te.", "torch.", "bridge.version", "env.")
+# characters of text that are read again to see what changes of comments do
+_MOST_READ = 1_000_000
+
+Change = tuple[int, int, str]
 
 
 class Remark:
@@ -29,7 +34,7 @@ class Remark:
 
     __slots__ = ("record", "span", "edit")
 
-    def __init__(self, record: dict[str, Any], span: tuple[int, int], edit: tuple[int, int, str] | None = None) -> None:
+    def __init__(self, record: dict[str, Any], span: tuple[int, int], edit: Change | None = None) -> None:
         self.record = record
         self.span = span
         self.edit = edit
@@ -55,12 +60,13 @@ def remarks(
     }
     for name, listed in found.items():
         facts[name] = [remark.record for remark in listed]
-    findings = []
+    about: list[tuple[Hit, Remark]] = []
     for hit in evaluate(mine, facts):
         listed = found[next(name for name in LISTS if name in hit.rule.fields)]
         assert hit.index is not None
-        findings.append(_finding(hit, facts, document, listed[hit.index]))
-    return findings
+        about.append((hit, listed[hit.index]))
+    harmless = _harmless(document, {remark.edit for _, remark in about if remark.edit is not None})
+    return [_finding(hit, facts, document, remark, harmless) for hit, remark in about]
 
 
 def _malformed(document: Document, rules: RuleSet) -> list[Remark]:
@@ -180,7 +186,7 @@ def _said_by_the_file(facts: Facts) -> bool:
     return document is not None and any(directive.options.get("recipe") == facts.run.recipe for directive in document.directives())
 
 
-def _finding(hit: Hit, facts: Facts, document: Document, remark: Remark) -> Finding:
+def _finding(hit: Hit, facts: Facts, document: Document, remark: Remark, harmless: set[Change]) -> Finding:
     finding = describe(hit, facts)
     place = finding.place
     place.line, place.column = document.position(remark.span[0])
@@ -189,18 +195,42 @@ def _finding(hit: Hit, facts: Facts, document: Document, remark: Remark) -> Find
     with element(facts, hit):
         for name in hit.case.fixes:
             title, applicability, when = hit.rule.fixes[name][:3]
-            if remark.edit is not None and (when is None or when(facts) is True) and _harmless(document, remark.edit):
+            if remark.edit in harmless and remark.edit is not None and (when is None or when(facts) is True):
                 start, end, text = remark.edit
                 edit = Edit(path=document.path, start=start, end=end, text=text)
                 finding.fixes.append(Fix(name=name, title=fill(title, facts), applicability=applicability, edits=[edit]))
     return finding
 
 
-def _harmless(document: Document, edit: tuple[int, int, str]) -> bool:
-    """Whether the file says the same after the edit."""
-    start, end, text = edit
+def _harmless(document: Document, changes: set[Change]) -> set[Change]:
+    """Those after which the file says the same.
+
+    Each is a change of a comment alone, so none makes up for another: those that do not overlap are tried together, and apart only where that goes
+    wrong. To read the file again costs as much as it is long; where there are too many for that, those that are left have no fix this time.
+    """
+    groups: list[list[Change]] = []
+    for change in sorted(changes):
+        group = next((group for group in groups if group[-1][1] <= change[0]), None)
+        if group is None:
+            groups.append([change])
+        else:
+            group.append(change)
+    found: set[Change] = set()
+    left = _MOST_READ
+    for group in groups:
+        if _says_the_same(document, group):
+            found.update(group)
+        elif len(group) > 1:
+            for change in group:
+                left -= len(document.text)
+                if left >= 0 and _says_the_same(document, [change]):
+                    found.add(change)
+    return found
+
+
+def _says_the_same(document: Document, changes: list[Change]) -> bool:
     try:
-        new = from_text(document.text[:start] + text + document.text[end:], document.path, document.loader, document.bom)
+        after = from_text(apply(document.text, changes), document.path, document.loader, document.bom)
     except InputError:
         return False
-    return bool(new.data == document.data) and len(new.problems) == len(document.problems)
+    return bool(after.data == document.data) and len(after.problems) == len(document.problems)
