@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from lclint.core.finding import FileReport, Finding, Place
 from lclint.core.options import Options
@@ -42,11 +41,6 @@ def _lines(text: str) -> list[str]:
 
 def _in_text(place: Place, file: FileReport) -> bool:
     return place.line is not None and file.text is not None and place.path in (file.path, None)
-
-
-@lru_cache(maxsize=1)
-def _lines(text: str) -> list[str]:
-    return _BREAK.split(text)
 
 
 def _marked(places: list[Place], file: FileReport, finding: Finding, style: Style, width: int) -> Iterator[str]:
