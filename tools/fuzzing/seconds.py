@@ -19,28 +19,36 @@ def comments(text: str) -> Counter[str]:
 
 
 def dropped(text: str) -> set[str]:
-    """The comments of which ruamel.yaml drops some when it writes: within brackets, between a key and its scalar, before ``---`` and ``...``."""
-    return {comment for comment, depth in _comments(text) if depth}
+    """The comments of which ruamel.yaml drops some when it writes.
+
+    They stand within brackets, between a key or dash and its scalar or right behind such a scalar, right behind a ``|`` or ``>`` text, and
+    before ``---`` and ``...``.
+    """
+    return {comment for comment, odd in _comments(text) if odd}
 
 
-def _comments(text: str) -> list[tuple[str, int]]:
-    found: list[tuple[str, int]] = []
+def _comments(text: str) -> list[tuple[str, bool]]:
+    found: list[tuple[str, bool]] = []
     position = depth = 0
     last: Any = None
+    behind = False  # what ruamel.yaml may drop comments behind of
     for token in _tokens(text):
         if isinstance(token, yaml.BlockEndToken):
             continue
-        before_scalar = isinstance(last, (yaml.ValueToken, yaml.BlockEntryToken)) and isinstance(token, _SCALARS)
-        odd = depth + before_scalar + isinstance(token, (yaml.DocumentEndToken, yaml.DocumentStartToken))
+        comments = re.findall(r"#[^\r\n]*", text[position : token.start_mark.index])
+        waits = isinstance(last, (yaml.ValueToken, yaml.BlockEntryToken)) and isinstance(token, _SCALARS)
+        ends = isinstance(token, (yaml.DocumentEndToken, yaml.DocumentStartToken))
+        found += [(comment.rstrip(), depth > 0 or waits or ends or behind) for comment in comments]
+        behind = (waits and bool(comments)) or (behind and isinstance(last, (yaml.AnchorToken, yaml.TagToken)))
         last = token
-        found += [(comment.rstrip(), odd) for comment in re.findall(r"#[^\r\n]*", text[position : token.start_mark.index])]
         position = token.end_mark.index
         depth += isinstance(token, (yaml.FlowMappingStartToken, yaml.FlowSequenceStartToken))
         depth -= isinstance(token, (yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken))
         if isinstance(token, yaml.ScalarToken) and token.style in ("|", ">"):
+            behind = True
             header = re.match(r"[|>][-+0-9]*[ \t]+(#[^\r\n]*)", text[token.start_mark.index :])
-            found += [(header.group(1).rstrip(), depth)] if header else []
-    found += [(comment.rstrip(), 0) for comment in re.findall(r"#[^\r\n]*", text[position:])]
+            found += [(header.group(1).rstrip(), True)] if header else []
+    found += [(comment.rstrip(), behind) for comment in re.findall(r"#[^\r\n]*", text[position:])]
     return found
 
 
