@@ -35,7 +35,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [name for name in OTHERS if name != "json"])
 def test_snapshot(name: str, full: Report, snapshot: SnapshotAssertion, tmp_path: Path) -> None:
     text = formats.render(name, full, Options(base="base.yaml"))
-    assert text.replace(tmp_path.as_uri(), "file:///work").replace(f'"{lclint.__version__}"', '"VERSION"') == snapshot
+    assert text.replace(tmp_path.as_uri(), "file:///here").replace(f'"{lclint.__version__}"', '"VERSION"') == snapshot
 
 
 @pytest.mark.parametrize("name", OTHERS)
