@@ -290,6 +290,22 @@ def cure(diagnosis: Diagnosis, options: Options, unsafe: bool) -> Cure | None:
     return curing.cure(diagnosis, options, load_rules(options), unsafe)
 
 
+def options_of(given: dict[str, Any]) -> Options:
+    """The options that a rule's example names under ``given``."""
+    return Options(
+        gpu=given.get("gpu"),
+        gpus=given.get("gpus"),
+        gpus_per_node=given.get("gpus_per_node"),
+        sets=given.get("set", []),
+        env={name: str(value) for name, value in given.get("env", {}).items()},
+        env_complete=given.get("env_complete", False),
+        te_version=given.get("te_version"),
+        torch_version=given.get("torch_version"),
+        bridge_version=given.get("bridge_version"),
+        recipe=given.get("recipe"),
+    )
+
+
 def test_rules(folder: str) -> list[Any]:
     """Run the examples of the rules under ``folder``, which stand in for shipped rules of the same names. Raises RuleError."""
     from lclint.engine import examples
@@ -297,18 +313,7 @@ def test_rules(folder: str) -> list[Any]:
     rules = ruleset.load([os.path.dirname(folder) or "." if os.path.isfile(folder) else folder], replace=True)
 
     def check_text(text: str, given: dict[str, Any]) -> FileReport | str:
-        options = Options(
-            gpu=given.get("gpu"),
-            gpus=given.get("gpus"),
-            gpus_per_node=given.get("gpus_per_node"),
-            sets=given.get("set", []),
-            env={name: str(value) for name, value in given.get("env", {}).items()},
-            env_complete=given.get("env_complete", False),
-            te_version=given.get("te_version"),
-            torch_version=given.get("torch_version"),
-            bridge_version=given.get("bridge_version"),
-            recipe=given.get("recipe"),
-        )
+        options = options_of(given)
         if "log" in given:
             return _diagnose_text(given["log"], text, options, rules)
         base = documents.load(given["base"].encode(), "base.yaml") if "base" in given else None

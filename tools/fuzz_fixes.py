@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
         if given.parser_only:
             continue
         base = documents.load(chosen.given["base"].encode(), "base.yaml") if "base" in chosen.given else None
-        file = properties.File(text, seeds.options(chosen.given), base, rules)
+        file = properties.File(text, api.options_of(chosen.given), base, rules)
         try:
             for complaint in file.complaints(draw):
                 complaints[re.sub(r"[0-9]+|'[^']*'|\"[^\"]*\"", "…", complaint)] += 1

@@ -33,7 +33,7 @@ def test_every_fix_keeps_comments_lines_and_values(pool: list[seeds.Seed], rules
     text, seed, draw = fuzz_fixes.generated(number, 0, pool)
     base = documents.load(seed.given["base"].encode(), "base.yaml") if "base" in seed.given else None
     with contextlib.suppress(InputError):  # a tab in the wrong place
-        assert list(properties.File(text, seeds.options(seed.given), base, rules).complaints(draw)) == [], text
+        assert list(properties.File(text, api.options_of(seed.given), base, rules).complaints(draw)) == [], text
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

@@ -8,7 +8,6 @@ import os
 import random
 from typing import Any
 
-from lclint.core.options import Options
 from lclint.sources import document as documents
 
 RULES = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "rules")
@@ -48,21 +47,6 @@ def mixed(seeds: list[Seed], draw: random.Random) -> Seed:
         data = dict(draw.sample(list(data.items()), len(data)))
     return Seed(data, first.given)
 
-
-def options(given: dict[str, Any]) -> Options:
-    """The options that an example names."""
-    return Options(
-        gpu=given.get("gpu"),
-        gpus=given.get("gpus"),
-        gpus_per_node=given.get("gpus_per_node"),
-        sets=given.get("set", []),
-        env={name: str(value) for name, value in given.get("env", {}).items()},
-        env_complete=given.get("env_complete", False),
-        te_version=given.get("te_version"),
-        torch_version=given.get("torch_version"),
-        bridge_version=given.get("bridge_version"),
-        recipe=given.get("recipe"),
-    )
 
 
 def _lay_over(data: dict[str, Any], other: dict[str, Any]) -> None:
